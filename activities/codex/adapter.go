@@ -1,0 +1,241 @@
+package codex
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Adapter is one host of Codex threads: an app-server connection or the fake.
+// A host is opened once per kind and node and shared by activities and the turn
+// observer. All methods are safe for concurrent use, honour ctx, and return
+// typed errors (see Error). None of them retries an effect by itself.
+type Adapter interface {
+	// Kind is the adapter kind of records: codex_app_server or fake_codex.
+	Kind() string
+	// Probe asks what the host can do. It starts no thread and calls no model.
+	Probe(ctx context.Context) (Probe, error)
+	// StartThread starts an empty thread. An empty thread has no history and
+	// vanishes with the host.
+	StartThread(ctx context.Context, spec ThreadSpec) (Thread, error)
+	// ResumeThread loads a thread with the given configuration and subscribes to
+	// its events. The configuration of a loaded thread with a subscriber is not
+	// changed; Unsubscribe first where it has to be.
+	ResumeThread(ctx context.Context, threadID string, spec ThreadSpec) (Thread, error)
+	// ReadThread returns the thread's status without loading it.
+	ReadThread(ctx context.Context, threadID string) (Thread, error)
+	// ListTurns returns the thread's turns, newest first, at most limit (0: 25).
+	// An empty thread has none.
+	ListTurns(ctx context.Context, threadID string, limit int) ([]Turn, error)
+	// ListTurnItems returns all items of a thread, oldest first, of one turn when
+	// turnID is set. An empty thread has none.
+	ListTurnItems(ctx context.Context, threadID, turnID string) ([]Item, error)
+	// StartTurn sends a text. The id comes back as Item.ClientID of the stored
+	// user message; it does not make the call idempotent.
+	StartTurn(ctx context.Context, threadID string, in TurnInput) (Turn, error)
+	// SteerTurn adds a text to the active turn, refused with ErrTurnMismatch when
+	// another turn or none is active. Acceptance is not delivery.
+	SteerTurn(ctx context.Context, threadID, expectedTurnID string, in TurnInput) error
+	// InterruptTurn asks a turn to stop. It is done when the turn reads as ended.
+	// ErrTurnMismatch: another turn or none is active, or it has not started yet.
+	InterruptTurn(ctx context.Context, threadID, turnID string) error
+	// ArchiveThread ends a thread and what it runs. Archiving one that is already
+	// archived or never existed succeeds.
+	ArchiveThread(ctx context.Context, threadID string) error
+	// Unsubscribe stops this host's events of a thread, so that the next resume
+	// applies its configuration.
+	Unsubscribe(ctx context.Context, threadID string) error
+	// CleanBackgroundTerminals ends commands that outlived their turn and returns
+	// how many are left.
+	CleanBackgroundTerminals(ctx context.Context, threadID string) (int, error)
+	// LoadedThreads lists the ids of the threads in the host's memory.
+	LoadedThreads(ctx context.Context) ([]string, error)
+	// Subscribe delivers the host's events, in order, to fn until the returned
+	// function is called. fn must not block; several subscribers may exist.
+	Subscribe(fn func(Event)) (cancel func())
+	// Done is closed when the host is gone; Err then says why (nil after Close).
+	Done() <-chan struct{}
+	// Err returns why the host ended, after Done is closed.
+	Err() error
+	// Close ends the host and, on stdio, every process it started.
+	Close() error
+}
+
+// Probe is what a host says of itself.
+type Probe struct {
+	Version       string          // such as "0.171.0"
+	Transport     string          // stdio, unix or process
+	Capabilities  map[string]bool // the names of models.RequiredCapabilities and more
+	SandboxProved bool            // the permission profile was seen to hold
+	SandboxDetail string          // what was tried, or what is open
+}
+
+// ThreadSpec is the whole configuration of a thread. Codex remembers none of
+// it, so it is passed at every start and resume.
+type ThreadSpec struct {
+	CWD                   string            // absolute workspace or worktree root
+	Model                 string            // "" for the user's own default
+	DeveloperInstructions string            // includes the project's AGENTS.md text
+	Writable              bool              // false: read-only (integrators)
+	AskPerson             bool              // approval policy on-request instead of never
+	DenyPaths             []string          // absolute paths the agent may neither read nor write
+	TempDir               string            // the one writable temporary folder
+	MCP                   MCPServer         // the coordination tools
+	Env                   map[string]string // added to the agent's shell environment
+}
+
+// MCPServer is the `cox mcp` process of a thread.
+type MCPServer struct {
+	Name    string // "cox"
+	Command string // absolute path
+	Args    []string
+	Env     map[string]string // carries the binding's token
+}
+
+// ThreadStatus is the host's view of a thread.
+type ThreadStatus string
+
+// The statuses of a thread.
+const (
+	ThreadNotLoaded ThreadStatus = "not_loaded"
+	ThreadIdle      ThreadStatus = "idle"
+	ThreadActive    ThreadStatus = "active"
+	ThreadError     ThreadStatus = "error" // the last turn failed; the next one may start
+)
+
+// Thread is a Codex conversation.
+type Thread struct {
+	ID     string
+	Status ThreadStatus
+	CWD    string
+}
+
+// TurnInput is a text with its client message id.
+type TurnInput struct {
+	Text            string
+	ClientMessageID string
+}
+
+// TurnStatus is the host's view of a turn.
+type TurnStatus string
+
+// The statuses of a turn.
+const (
+	TurnInProgress  TurnStatus = "in_progress"
+	TurnCompleted   TurnStatus = "completed"
+	TurnInterrupted TurnStatus = "interrupted"
+	TurnFailed      TurnStatus = "failed"
+)
+
+// Turn is one turn of a thread.
+type Turn struct {
+	ID        string
+	Status    TurnStatus
+	Error     string // message of a failed turn
+	ErrorKind string // rate_limit, usage_limit, server, connection, auth, context, other
+	StartedAt time.Time
+	EndedAt   time.Time // zero while in progress or unknown
+}
+
+// Item is one entry of a thread's history.
+type Item struct {
+	ID       string
+	TurnID   string
+	Type     string // the protocol's item type, such as userMessage or commandExecution
+	ClientID string // of a userMessage: the client message id
+	Text     string // message text or a command line; at most 4 KiB
+	Status   string
+}
+
+// EventType is what a host reports.
+type EventType string
+
+// The events of a host. Notifications that mean nothing to the ledger are not
+// delivered, but every notification of a turn counts as EventProgress at most
+// once a second.
+const (
+	EventTurnStarted   EventType = "turn_started"
+	EventItemCompleted EventType = "item_completed"
+	EventProgress      EventType = "progress"
+	EventTokens        EventType = "tokens"
+	EventRateLimits    EventType = "rate_limits"
+	EventTurnEnded     EventType = "turn_ended"
+	EventThreadClosed  EventType = "thread_closed"
+	EventServerRequest EventType = "server_request" // asked, and answered by policy
+)
+
+// Event is one report of a host.
+type Event struct {
+	Type     EventType
+	ThreadID string // "" for account events
+	TurnID   string
+	Turn     Turn           // turn_started, turn_ended
+	Item     Item           // item_completed
+	Tokens   Tokens         // tokens
+	Limits   map[string]any // rate_limits, as the host said it
+	Request  ServerRequest  // server_request
+	At       time.Time
+}
+
+// Tokens are the absolute totals of a thread.
+type Tokens struct{ Input, Output, Total int64 }
+
+// ServerRequest is a question of the host and how policy answered it.
+type ServerRequest struct {
+	Method string
+	Answer string // accepted, declined, refused_unknown
+	Detail string // command or tool, at most 500 characters, no arguments of tools
+}
+
+// Error is a failure of a host's method.
+type Error struct {
+	Kind    ErrorKind
+	Message string
+	Cause   error
+}
+
+// ErrorKind classifies an Error for the caller's next step.
+type ErrorKind string
+
+// The kinds of host errors.
+const (
+	ErrNotFound     ErrorKind = "codex_not_found"  // no executable; nothing happened
+	ErrStartup      ErrorKind = "startup_failed"   // ended or refused before it was ready; nothing happened
+	ErrClosed       ErrorKind = "host_closed"      // the host is gone; what was asked is unknown
+	ErrTimeout      ErrorKind = "response_timeout" // no answer in time; what was asked is unknown
+	ErrUnknownID    ErrorKind = "thread_not_found" // no such thread or rollout; nothing happened
+	ErrTurnMismatch ErrorKind = "turn_mismatch"    // the expected turn is not active; nothing happened
+	ErrBusy         ErrorKind = "thread_in_use"    // another process has the thread; nothing happened
+	ErrRefused      ErrorKind = "response_error"   // the host refused; nothing happened
+)
+
+// Error returns kind, message and cause in one line.
+func (e *Error) Error() string {
+	s := string(e.Kind) + ": " + e.Message
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// KindOf returns the kind of the nearest Error in the chain, "" for none.
+func KindOf(err error) ErrorKind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+// Happened tells what an error leaves open: false when the effect certainly did
+// not happen, true when it may have.
+func Happened(err error) bool {
+	switch KindOf(err) {
+	case ErrNotFound, ErrStartup, ErrUnknownID, ErrTurnMismatch, ErrBusy, ErrRefused:
+		return false
+	}
+	return true
+}

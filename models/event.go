@@ -1,0 +1,153 @@
+package models
+
+import "time"
+
+// Event is one append-only record. Sequence orders all events of a ledger.
+type Event struct {
+	Sequence           int64          `json:"sequence"`
+	ID                 string         `json:"event_id"`
+	WorkspaceID        string         `json:"workspace_id"`
+	TeamID             string         `json:"team_id"`
+	AssignmentID       string         `json:"assignment_id,omitempty"`
+	RunID              string         `json:"run_id,omitempty"`
+	Type               string         `json:"event_type"`
+	Status             string         `json:"status"`
+	ActorID            string         `json:"actor_id"`
+	ActorRole          Role           `json:"actor_role"`
+	Payload            map[string]any `json:"payload"`
+	ReviewedEventID    string         `json:"reviewed_event_id,omitempty"`
+	AssignmentRevision int            `json:"assignment_revision,omitempty"`
+	CreatedAt          time.Time      `json:"created_at"`
+}
+
+// Event statuses: four of the agent's side and three decisions (comem, events).
+const (
+	EventProposed            = "proposed"
+	EventObserved            = "observed"
+	EventCompletedGatePassed = "completed_gate_passed"
+	EventCompletedGateFailed = "completed_gate_failed"
+	EventAccepted            = "integrator_accepted"
+	EventRejected            = "integrator_rejected"
+	EventNeedsFix            = "needs_fix"
+)
+
+// Types of events that only the ledger writes. A caller that names one in
+// append_event is refused.
+const (
+	EventAssignmentCreated     = "assignment_created"
+	EventAssignmentCancelled   = "assignment_cancelled"
+	EventAssignmentSuperseded  = "assignment_superseded"
+	EventRunClaimed            = "run_claimed"
+	EventRunHeartbeat          = "run_heartbeat"
+	EventRunBindingRecorded    = "run_binding_recorded"
+	EventRunEnded              = "run_ended"
+	EventRunStale              = "run_stale"
+	EventRunFailed             = "run_failed"
+	EventTurnStarted           = "turn_started"
+	EventTurnEnded             = "turn_ended"
+	EventHandoffSubmitted      = "handoff_submitted"
+	EventIntegratorReview      = "integrator_review"
+	EventInterventionRequested = "intervention_requested"
+	EventInterventionResponded = "intervention_responded"
+	EventCommandDispatched     = "loop_command_dispatched"
+	EventCommandCompleted      = "loop_command_completed"
+	EventCommandFailed         = "loop_command_failed"
+	EventReviewNudgeDispatched = "review_nudge_dispatched"
+	EventAdapterAvailable      = "adapter_available"
+	EventAdapterUnavailable    = "adapter_unavailable"
+	EventServerRequest         = "server_request_answered"
+	EventRateLimit             = "rate_limit_observed"
+	EventScopeDirty            = "scope_dirty"
+	EventMessageDelivered      = "message_delivered"
+	EventMessageUnknown        = "message_unknown"
+	EventLoopConfigured        = "loop_configured"
+	EventWorkspaceRegistered   = "workspace_registered"
+	EventWorkspaceArchived     = "workspace_archived"
+	EventTeamCreated           = "team_created"
+	EventActorRegistered       = "actor_registered"
+	EventNodeStarted           = "node_started"
+	EventTaskVanished          = "task_vanished"
+	EventSecretRefused         = "secret_refused"
+)
+
+// ReservedEventTypes are the types that append_event refuses, besides those
+// that begin with "cox_".
+func ReservedEventTypes() []string {
+	return []string{
+		EventAssignmentCreated, EventAssignmentCancelled, EventAssignmentSuperseded, EventRunClaimed,
+		EventRunHeartbeat, EventRunBindingRecorded, EventRunEnded, EventRunStale, EventRunFailed,
+		EventTurnStarted, EventTurnEnded, EventHandoffSubmitted, EventIntegratorReview,
+		EventInterventionRequested, EventInterventionResponded, EventCommandDispatched,
+		EventCommandCompleted, EventCommandFailed, EventReviewNudgeDispatched, EventAdapterAvailable,
+		EventAdapterUnavailable, EventServerRequest, EventRateLimit, EventScopeDirty,
+		EventMessageDelivered, EventMessageUnknown, EventLoopConfigured, EventWorkspaceRegistered,
+		EventWorkspaceArchived, EventTeamCreated, EventActorRegistered, EventNodeStarted,
+		EventTaskVanished, EventSecretRefused,
+		"human_brief_updated", "attention_raised",
+	}
+}
+
+// AgentEventStatus tells whether a status is one that append_event takes.
+func AgentEventStatus(status string) bool {
+	switch status {
+	case EventProposed, EventObserved, EventCompletedGatePassed, EventCompletedGateFailed:
+		return true
+	}
+	return false
+}
+
+// Decision is an integrator's or a person's verdict on a handoff.
+type Decision string
+
+// The three decisions that a review tool records; a follow-up assignment and a
+// human intervention are calls of their own (seed 000, review nudge).
+const (
+	DecisionAccept   Decision = EventAccepted
+	DecisionReject   Decision = EventRejected
+	DecisionNeedsFix Decision = EventNeedsFix
+)
+
+// Outcome is the assignment's status after the decision, "" for an unknown one.
+func (d Decision) Outcome() AssignmentStatus {
+	switch d {
+	case DecisionAccept:
+		return AssignmentAccepted
+	case DecisionReject:
+		return AssignmentRejected
+	case DecisionNeedsFix:
+		return AssignmentNeedsFix
+	}
+	return ""
+}
+
+// PendingReview is an undecided handoff with what a reviewer needs first.
+type PendingReview struct {
+	Event          Event    `json:"event"`
+	Title          string   `json:"title"`
+	AllowedPaths   []string `json:"allowed_paths"`
+	Revision       int      `json:"revision"`
+	WorkerActorID  string   `json:"worker_actor_id"`
+	HeadCommit     string   `json:"head_commit"`
+	BaseCommit     string   `json:"base_commit"`
+	WorktreePath   string   `json:"worktree_path"`
+	Nudges         int      `json:"nudges"`
+	InteractiveURL string   `json:"interactive_url"`
+}
+
+// Intervention is a question to a person (a gate while it is open).
+type Intervention struct {
+	ID           string         `json:"intervention_id"` // the id of its intervention_requested event
+	WorkspaceID  string         `json:"workspace_id"`
+	TeamID       string         `json:"team_id"`
+	AssignmentID string         `json:"assignment_id,omitempty"`
+	RunID        string         `json:"run_id,omitempty"`
+	Kind         string         `json:"intervention_kind"`
+	Prompt       string         `json:"prompt"`
+	Packet       map[string]any `json:"decision_packet,omitempty"`
+	RequestedBy  string         `json:"requested_by"`
+	Status       string         `json:"status"` // open | answered | closed
+	Response     string         `json:"response,omitempty"`
+	RespondedBy  string         `json:"responded_by,omitempty"`
+	CreatedAt    time.Time      `json:"created_at"`
+	AnsweredAt   *time.Time     `json:"answered_at,omitempty"`
+}
