@@ -1,0 +1,156 @@
+package codextest
+
+import (
+	"context"
+	"testing"
+
+	"coxswain/activities/codex"
+	"coxswain/models"
+)
+
+// Setup is one host under test with a state of its own: what a second Open of
+// the same Setup finds is what the first one left.
+type Setup struct {
+	// Open opens a host over the Setup's state. It is called once at a time: the
+	// suite closes a host before it opens the next one.
+	Open func(ctx context.Context) (codex.Adapter, error)
+	// Spec is the configuration of the threads. Its CWD is an existing folder
+	// that the threads may write.
+	Spec codex.ThreadSpec
+}
+
+// Factory makes a Setup whose resources end with the test.
+type Factory func(t *testing.T) Setup
+
+// Conformance proves that a host fulfils the contract of package codex. The
+// model or agent behind the host must obey package directive.
+func Conformance(t *testing.T, factory Factory) {
+	cases := []struct {
+		name string
+		run  func(*testing.T, Setup)
+	}{
+		{"probe", testProbe},
+		{"empty thread", testEmptyThread},
+		{"turn in order", testTurnInOrder},
+		{"commands and files", testWork},
+		{"two threads interleave", testInterleave},
+		{"steer the active turn", testSteer},
+		{"steer another turn", testSteerMismatch},
+		{"interrupt a running turn", testInterrupt},
+		{"interrupt right after the start", testInterruptAtOnce},
+		{"interrupt an idle thread", testInterruptIdle},
+		{"resume in a new host", testRestart},
+		{"active turn at the host's end", testLostTurn},
+		{"archive twice", testArchive},
+		{"unknown thread", testUnknownThread},
+		{"unsubscribe and resume", testUnsubscribe},
+		{"failed model", testFailedModel},
+		{"close", testClose},
+		{"subscription ends", testCancelSubscription},
+		{"no goroutine left", testNoLeak},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) { c.run(t, factory(t)) })
+	}
+}
+
+// bench is an opened host with its recorder and the test's context.
+type bench struct {
+	*testing.T
+	ctx    context.Context
+	host   codex.Adapter
+	events *Recorder
+	spec   codex.ThreadSpec
+}
+
+func open(t *testing.T, s Setup) *bench {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*Patience)
+	t.Cleanup(cancel)
+	host, err := s.Open(ctx)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := host.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return &bench{T: t, ctx: ctx, host: host, events: Record(t, host), spec: s.Spec}
+}
+
+func (b *bench) thread() codex.Thread {
+	b.Helper()
+	thread, err := b.host.StartThread(b.ctx, b.spec)
+	if err != nil {
+		b.Fatalf("start thread: %v", err)
+	}
+	return thread
+}
+
+func (b *bench) turn(threadID, messageID, text string) codex.Turn {
+	b.Helper()
+	turn, err := b.host.StartTurn(b.ctx, threadID, codex.TurnInput{Text: text, ClientMessageID: messageID})
+	if err != nil {
+		b.Fatalf("start turn: %v", err)
+	}
+	return turn
+}
+
+func (b *bench) wantKind(err error, want codex.ErrorKind, what string) {
+	b.Helper()
+	if codex.KindOf(err) != want {
+		b.Errorf("%s: error %v, want kind %s", what, err, want)
+	}
+}
+
+func (b *bench) wantStatus(threadID string, want codex.ThreadStatus) {
+	b.Helper()
+	thread, err := b.host.ReadThread(b.ctx, threadID)
+	if err != nil || thread.Status != want {
+		b.Errorf("thread reads as %q (%v), want %q", thread.Status, err, want)
+	}
+}
+
+// holds tells whether the thread's items hold the client message id.
+func (b *bench) holds(threadID, messageID string) bool {
+	b.Helper()
+	items, err := b.host.ListTurnItems(b.ctx, threadID, "")
+	if err != nil {
+		b.Fatalf("list items: %v", err)
+	}
+	for _, item := range items {
+		if item.ClientID == messageID {
+			return true
+		}
+	}
+	return false
+}
+
+func testProbe(t *testing.T, s Setup) {
+	b := open(t, s)
+	probe, err := b.host.Probe(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if probe.Version == "" || probe.Transport == "" {
+		t.Errorf("probe names no version or transport: %+v", probe)
+	}
+	if missing := (models.Probe{Capabilities: probe.Capabilities}).Missing(); len(missing) > 0 {
+		t.Errorf("required capabilities missing: %v", missing)
+	}
+	for _, name := range []string{"can_archive_thread", "can_clean_terminals"} {
+		if !probe.Capabilities[name] {
+			t.Errorf("capability %s missing", name)
+		}
+	}
+	if probe.SandboxDetail == "" {
+		t.Error("the probe does not say what holds the agent")
+	}
+	if loaded, err := b.host.LoadedThreads(b.ctx); err != nil || len(loaded) != 0 {
+		t.Errorf("the probe left threads: %v %v", loaded, err)
+	}
+	if kind := b.host.Kind(); kind != models.AdapterKindCodex && kind != models.AdapterKindFake {
+		t.Errorf("kind %q is no adapter kind", kind)
+	}
+}

@@ -1,0 +1,179 @@
+package codextest
+
+import (
+	"testing"
+	"time"
+
+	"coxswain/activities/codex"
+
+	"go.uber.org/goleak"
+)
+
+// absentThread is a well-formed id that no host has made.
+const absentThread = "01890000-0000-7000-8000-000000000000"
+
+func testRestart(t *testing.T, s Setup) {
+	b := open(t, s)
+	thread := b.thread()
+	b.events.WaitEnded(t, b.turn(thread.ID, "msg-1", "@say one").ID)
+	b.close()
+
+	b = open(t, s)
+	b.wantStatus(thread.ID, codex.ThreadNotLoaded)
+	back, err := b.host.ResumeThread(b.ctx, thread.ID, s.Spec)
+	if err != nil || back.ID != thread.ID || back.Status != codex.ThreadIdle {
+		t.Fatalf("resume: %+v %v", back, err)
+	}
+	if !b.holds(thread.ID, "msg-1") {
+		t.Error("the history lost the client message id")
+	}
+	turn := b.turn(thread.ID, "msg-2", "@say two")
+	if end := b.events.WaitEnded(t, turn.ID); end.Status != codex.TurnCompleted {
+		t.Errorf("turn after the restart ended as %+v", end)
+	}
+	turns, err := b.host.ListTurns(b.ctx, thread.ID, 0)
+	if err != nil || len(turns) != 2 || turns[0].ID != turn.ID {
+		t.Errorf("turns, newest first: %+v %v", turns, err)
+	}
+}
+
+func testLostTurn(t *testing.T, s Setup) {
+	b := open(t, s)
+	thread := b.thread()
+	turn := b.turn(thread.ID, "msg-1", "@hang")
+	b.events.WaitDelivered(t, "msg-1")
+	b.close()
+
+	b = open(t, s)
+	back, err := b.host.ResumeThread(b.ctx, thread.ID, s.Spec)
+	if err != nil || back.Status != codex.ThreadIdle {
+		t.Fatalf("resume: %+v %v", back, err)
+	}
+	turns, err := b.host.ListTurns(b.ctx, thread.ID, 0)
+	if err != nil || len(turns) != 1 || turns[0].ID != turn.ID || turns[0].Status != codex.TurnInterrupted {
+		t.Errorf("turns after the host's end: %+v %v", turns, err)
+	}
+	if !b.holds(thread.ID, "msg-1") {
+		t.Error("the history lost the client message id")
+	}
+	again := b.turn(thread.ID, "msg-2", "@say back")
+	if end := b.events.WaitEnded(t, again.ID); end.Status != codex.TurnCompleted {
+		t.Errorf("turn after the resume ended as %+v", end)
+	}
+}
+
+func testArchive(t *testing.T, s Setup) {
+	b := open(t, s)
+	used, empty := b.thread(), b.thread()
+	b.events.WaitEnded(t, b.turn(used.ID, "msg-1", "@say one").ID)
+	for _, id := range []string{used.ID, used.ID, empty.ID, empty.ID, absentThread} {
+		if err := b.host.ArchiveThread(b.ctx, id); err != nil {
+			t.Errorf("archive %s: %v", id, err)
+		}
+	}
+	b.events.Wait(t, "end of the archived thread", func(e codex.Event) bool {
+		return e.Type == codex.EventThreadClosed && e.ThreadID == used.ID
+	})
+	if loaded, err := b.host.LoadedThreads(b.ctx); err != nil || len(loaded) != 0 {
+		t.Errorf("threads loaded after their archive: %v %v", loaded, err)
+	}
+	if !b.holds(used.ID, "msg-1") {
+		t.Error("an archived thread's history cannot be read")
+	}
+}
+
+func testUnknownThread(t *testing.T, s Setup) {
+	b := open(t, s)
+	in := codex.TurnInput{Text: "@say lost", ClientMessageID: "msg-1"}
+	_, err := b.host.ReadThread(b.ctx, absentThread)
+	b.wantKind(err, codex.ErrUnknownID, "read")
+	_, err = b.host.ResumeThread(b.ctx, absentThread, s.Spec)
+	b.wantKind(err, codex.ErrUnknownID, "resume")
+	_, err = b.host.ListTurns(b.ctx, absentThread, 0)
+	b.wantKind(err, codex.ErrUnknownID, "list turns")
+	_, err = b.host.ListTurnItems(b.ctx, absentThread, "")
+	b.wantKind(err, codex.ErrUnknownID, "list items")
+	_, err = b.host.StartTurn(b.ctx, absentThread, in)
+	b.wantKind(err, codex.ErrUnknownID, "start turn")
+	b.wantKind(b.host.SteerTurn(b.ctx, absentThread, absentThread, in), codex.ErrUnknownID, "steer")
+	b.wantKind(b.host.InterruptTurn(b.ctx, absentThread, absentThread), codex.ErrUnknownID, "interrupt")
+}
+
+func testUnsubscribe(t *testing.T, s Setup) {
+	b := open(t, s)
+	thread := b.thread()
+	b.events.WaitEnded(t, b.turn(thread.ID, "msg-1", "@say one").ID)
+	if err := b.host.Unsubscribe(b.ctx, thread.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.host.ResumeThread(b.ctx, thread.ID, s.Spec); err != nil {
+		t.Fatal(err)
+	}
+	turn := b.turn(thread.ID, "msg-2", "@say two")
+	if end := b.events.WaitEnded(t, turn.ID); end.Status != codex.TurnCompleted {
+		t.Errorf("turn ended as %+v", end)
+	}
+}
+
+func testClose(t *testing.T, s Setup) {
+	b := open(t, s)
+	thread := b.thread()
+	select {
+	case <-b.host.Done():
+		t.Fatalf("host is gone before its end: %v", b.host.Err())
+	default:
+	}
+	b.close()
+	if err := b.host.Err(); err != nil {
+		t.Errorf("a closed host failed: %v", err)
+	}
+	_, err := b.host.ReadThread(b.ctx, thread.ID)
+	b.wantKind(err, codex.ErrClosed, "read after close")
+	if err := b.host.Close(); err != nil {
+		t.Errorf("second close: %v", err)
+	}
+}
+
+// close ends the host and waits for its Done.
+func (b *bench) close() {
+	b.Helper()
+	if err := b.host.Close(); err != nil {
+		b.Fatalf("close: %v", err)
+	}
+	select {
+	case <-b.host.Done():
+	case <-time.After(Patience):
+		b.Fatalf("host is not done %s after its close", Patience)
+	}
+}
+
+func testCancelSubscription(t *testing.T, s Setup) {
+	b := open(t, s)
+	thread := b.thread()
+	var seen []codex.Event
+	cancel := b.host.Subscribe(func(e codex.Event) { seen = append(seen, e) })
+	cancel()
+	cancel()
+	b.events.WaitEnded(t, b.turn(thread.ID, "msg-1", "@say one").ID)
+	b.close()
+	if len(seen) != 0 {
+		t.Errorf("%d events after the subscription's end", len(seen))
+	}
+}
+
+func testNoLeak(t *testing.T, s Setup) {
+	work := func() {
+		b := open(t, s)
+		thread := b.thread()
+		b.events.WaitEnded(t, b.turn(thread.ID, "msg-1", "@say one").ID)
+		b.turn(thread.ID, "msg-2", "@hang")
+		b.events.WaitDelivered(t, "msg-2")
+		b.close()
+	}
+	work() // what a process starts once is no leak
+	before := goleak.IgnoreCurrent()
+	work()
+	if err := goleak.Find(before); err != nil {
+		t.Errorf("goroutines left: %v", err)
+	}
+}
