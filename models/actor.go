@@ -47,10 +47,10 @@ type Actor struct {
 	DisplayName  string         `json:"display_name"`
 	Provider     string         `json:"provider"` // such as "codex" or "local"
 	Status       string         `json:"status"`   // active | unavailable
-	Capabilities map[string]any `json:"capabilities"`
-	LastSeenAt   time.Time      `json:"last_seen_at"`
-	CreatedAt    time.Time      `json:"created_at"`
-	UpdatedAt    time.Time      `json:"updated_at"`
+	Capabilities map[string]any `json:"capabilities" gorm:"serializer:json"`
+	LastSeenAt   time.Time      `json:"last_seen_at" gorm:"serializer:ms"`
+	CreatedAt    time.Time      `json:"created_at" gorm:"serializer:ms"`
+	UpdatedAt    time.Time      `json:"updated_at" gorm:"serializer:ms"`
 }
 
 // The statuses of an actor and of an adapter's probe.

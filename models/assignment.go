@@ -71,18 +71,18 @@ type Assignment struct {
 	CreatedBy          string           `json:"created_by_actor_id"`
 	ActiveRunID        string           `json:"active_run_id,omitempty"`
 	ClaimedBy          string           `json:"claimed_by,omitempty"`
-	LeaseExpiresAt     *time.Time       `json:"lease_expires_at,omitempty"` // the claim's expiry
-	Revision           int              `json:"revision"`                   // 1 after create
-	AllowedPaths       []string         `json:"allowed_paths"`              // workspace-relative patterns; none means the whole workspace
-	AcceptanceCriteria []string         `json:"acceptance_criteria"`
-	DependsOn          []string         `json:"depends_on"` // assignments that must be accepted first
-	Metadata           map[string]any   `json:"metadata"`
+	LeaseExpiresAt     *time.Time       `json:"lease_expires_at,omitempty" gorm:"serializer:ms"` // the claim's expiry
+	Revision           int              `json:"revision"`                                        // 1 after create
+	AllowedPaths       []string         `json:"allowed_paths" gorm:"serializer:json"`            // workspace-relative patterns; none means the whole workspace
+	AcceptanceCriteria []string         `json:"acceptance_criteria" gorm:"serializer:json"`
+	DependsOn          []string         `json:"depends_on" gorm:"-"` // assignments that must be accepted first
+	Metadata           map[string]any   `json:"metadata" gorm:"serializer:json"`
 	HandoffEventID     string           `json:"handoff_event_id,omitempty"` // the undecided handoff
 	SupersededBy       string           `json:"superseded_by,omitempty"`
 	DeferredReason     string           `json:"deferred_reason,omitempty"` // why the last plan left it out
-	CreatedAt          time.Time        `json:"created_at"`
-	UpdatedAt          time.Time        `json:"updated_at"`
-	CompletedAt        *time.Time       `json:"completed_at,omitempty"`
+	CreatedAt          time.Time        `json:"created_at" gorm:"serializer:ms"`
+	UpdatedAt          time.Time        `json:"updated_at" gorm:"serializer:ms"`
+	CompletedAt        *time.Time       `json:"completed_at,omitempty" gorm:"serializer:ms"`
 }
 
 // NewAssignment is the request to create one.
@@ -101,7 +101,7 @@ type NewAssignment struct {
 // ContextRef points at a document in the repository that a worker reads first.
 type ContextRef struct {
 	Path string   `json:"path"`
-	Read []string `json:"read,omitempty"` // headings; none means the whole document
+	Read []string `json:"read,omitempty" gorm:"serializer:json"` // headings; none means the whole document
 }
 
 // SessionBind names the intended worker before any run exists (seed 000).

@@ -61,15 +61,15 @@ type Command struct {
 	AdapterKind        string       `json:"adapter_kind"`
 	IdempotencyKey     string       `json:"idempotency_key"`
 	PromptKind         PromptKind   `json:"prompt_kind,omitempty"`
-	EventIDs           []string     `json:"event_ids,omitempty"` // what a nudge names
+	EventIDs           []string     `json:"event_ids,omitempty" gorm:"serializer:json"` // what a nudge names
 	Reason             string       `json:"reason"`
 	Owner              string       `json:"owner,omitempty"` // the attempt that owns the effect
 	Result             string       `json:"result,omitempty"`
 	Error              string       `json:"error,omitempty"`
-	NotBefore          *time.Time   `json:"not_before,omitempty"`
-	CreatedAt          time.Time    `json:"created_at"`
-	StartedAt          *time.Time   `json:"started_at,omitempty"`
-	EndedAt            *time.Time   `json:"ended_at,omitempty"`
+	NotBefore          *time.Time   `json:"not_before,omitempty" gorm:"serializer:ms"`
+	CreatedAt          time.Time    `json:"created_at" gorm:"serializer:ms"`
+	StartedAt          *time.Time   `json:"started_at,omitempty" gorm:"serializer:ms"`
+	EndedAt            *time.Time   `json:"ended_at,omitempty" gorm:"serializer:ms"`
 }
 
 // OutboxState is where a text to a thread stands.
@@ -99,9 +99,9 @@ type OutboxItem struct {
 	Attempts    int         `json:"attempts"`
 	TurnID      string      `json:"turn_id,omitempty"`
 	Reason      string      `json:"reason,omitempty"`
-	NotBefore   *time.Time  `json:"not_before,omitempty"`
-	CreatedAt   time.Time   `json:"created_at"`
-	DeliveredAt *time.Time  `json:"delivered_at,omitempty"`
+	NotBefore   *time.Time  `json:"not_before,omitempty" gorm:"serializer:ms"`
+	CreatedAt   time.Time   `json:"created_at" gorm:"serializer:ms"`
+	DeliveredAt *time.Time  `json:"delivered_at,omitempty" gorm:"serializer:ms"`
 }
 
 // MessageID is the client message id of a command's message. It is derived, so
@@ -111,9 +111,9 @@ func MessageID(commandID string) string { return "msg_" + IDPart(ShortHash(comma
 // Wakeup tells the relay that a workflow has something to read. It carries no
 // state and no authority.
 type Wakeup struct {
-	WorkflowID   string    `json:"workflow_id"` // without the ledger's prefix
-	Kind         string    `json:"kind"`        // loop | assignment | nudge | delivery | clock
+	WorkflowID   string    `json:"workflow_id" gorm:"primaryKey"` // without the ledger's prefix
+	Kind         string    `json:"kind"`                          // loop | assignment | nudge | delivery | clock
 	Generation   int64     `json:"generation"`
 	Acknowledged int64     `json:"acknowledged"` // the generation the workflow's own read recorded
-	UpdatedAt    time.Time `json:"updated_at"`
+	UpdatedAt    time.Time `json:"updated_at" gorm:"serializer:ms"`
 }

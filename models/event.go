@@ -4,7 +4,7 @@ import "time"
 
 // Event is one append-only record. Sequence orders all events of a ledger.
 type Event struct {
-	Sequence           int64          `json:"sequence"`
+	Sequence           int64          `json:"sequence" gorm:"primaryKey;autoIncrement"`
 	ID                 string         `json:"event_id"`
 	WorkspaceID        string         `json:"workspace_id"`
 	TeamID             string         `json:"team_id"`
@@ -14,10 +14,10 @@ type Event struct {
 	Status             string         `json:"status"`
 	ActorID            string         `json:"actor_id"`
 	ActorRole          Role           `json:"actor_role"`
-	Payload            map[string]any `json:"payload"`
+	Payload            map[string]any `json:"payload" gorm:"serializer:json"`
 	ReviewedEventID    string         `json:"reviewed_event_id,omitempty"`
 	AssignmentRevision int            `json:"assignment_revision,omitempty"`
-	CreatedAt          time.Time      `json:"created_at"`
+	CreatedAt          time.Time      `json:"created_at" gorm:"serializer:ms"`
 }
 
 // Event statuses: four of the agent's side and three decisions (comem, events).
@@ -124,7 +124,7 @@ func (d Decision) Outcome() AssignmentStatus {
 type PendingReview struct {
 	Event          Event    `json:"event"`
 	Title          string   `json:"title"`
-	AllowedPaths   []string `json:"allowed_paths"`
+	AllowedPaths   []string `json:"allowed_paths" gorm:"serializer:json"`
 	Revision       int      `json:"revision"`
 	WorkerActorID  string   `json:"worker_actor_id"`
 	HeadCommit     string   `json:"head_commit"`
@@ -143,11 +143,11 @@ type Intervention struct {
 	RunID        string         `json:"run_id,omitempty"`
 	Kind         string         `json:"intervention_kind"`
 	Prompt       string         `json:"prompt"`
-	Packet       map[string]any `json:"decision_packet,omitempty"`
+	Packet       map[string]any `json:"decision_packet,omitempty" gorm:"serializer:json"`
 	RequestedBy  string         `json:"requested_by"`
 	Status       string         `json:"status"` // open | answered | closed
 	Response     string         `json:"response,omitempty"`
 	RespondedBy  string         `json:"responded_by,omitempty"`
-	CreatedAt    time.Time      `json:"created_at"`
-	AnsweredAt   *time.Time     `json:"answered_at,omitempty"`
+	CreatedAt    time.Time      `json:"created_at" gorm:"serializer:ms"`
+	AnsweredAt   *time.Time     `json:"answered_at,omitempty" gorm:"serializer:ms"`
 }

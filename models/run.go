@@ -44,12 +44,12 @@ type Run struct {
 	BindingID      string         `json:"binding_id,omitempty"` // "" for a run that no node manages
 	Attempt        int            `json:"attempt"`
 	Status         RunStatus      `json:"status"`
-	LeaseExpiresAt time.Time      `json:"lease_expires_at"`
-	HeartbeatAt    *time.Time     `json:"heartbeat_at,omitempty"`
-	StartedAt      time.Time      `json:"started_at"`
-	HandedOffAt    *time.Time     `json:"handed_off_at,omitempty"`
-	EndedAt        *time.Time     `json:"ended_at,omitempty"` // the proven end; frees the slot
-	UpdatedAt      time.Time      `json:"updated_at"`
+	LeaseExpiresAt time.Time      `json:"lease_expires_at" gorm:"serializer:ms"`
+	HeartbeatAt    *time.Time     `json:"heartbeat_at,omitempty" gorm:"serializer:ms"`
+	StartedAt      time.Time      `json:"started_at" gorm:"serializer:ms"`
+	HandedOffAt    *time.Time     `json:"handed_off_at,omitempty" gorm:"serializer:ms"`
+	EndedAt        *time.Time     `json:"ended_at,omitempty" gorm:"serializer:ms"` // the proven end; frees the slot
+	UpdatedAt      time.Time      `json:"updated_at" gorm:"serializer:ms"`
 	SessionKind    string         `json:"session_kind"`
 	SessionRef     string         `json:"session_ref"`     // the Codex thread id
 	InteractiveURL string         `json:"interactive_url"` // codex://threads/<id>
@@ -59,8 +59,8 @@ type Run struct {
 	HeadCommit     string         `json:"head_commit"` // as recorded in the handoff
 	ResumeOfRunID  string         `json:"resume_of_run_id,omitempty"`
 	EndReason      string         `json:"end_reason,omitempty"`
-	Tokens         TokenUsage     `json:"tokens"`
-	Metadata       map[string]any `json:"metadata"`
+	Tokens         TokenUsage     `json:"tokens" gorm:"embedded;embeddedPrefix:tokens_"`
+	Metadata       map[string]any `json:"metadata" gorm:"serializer:json"`
 }
 
 // TokenUsage counts tokens of a run, from the thread's absolute totals.
@@ -79,8 +79,8 @@ type Task struct {
 	Incarnation int       `json:"incarnation"`
 	FenceHash   string    `json:"-"`
 	Status      string    `json:"status"` // live | vanished | completed
-	ExpiresAt   time.Time `json:"expires_at"`
-	HeartbeatAt time.Time `json:"heartbeat_at"`
+	ExpiresAt   time.Time `json:"expires_at" gorm:"serializer:ms"`
+	HeartbeatAt time.Time `json:"heartbeat_at" gorm:"serializer:ms"`
 	Version     int       `json:"version"`
 }
 
@@ -109,8 +109,8 @@ type Binding struct {
 	Generation   int         `json:"generation"`
 	TokenHash    string      `json:"-"`
 	Status       string      `json:"status"` // active | closed
-	CreatedAt    time.Time   `json:"created_at"`
-	UpdatedAt    time.Time   `json:"updated_at"`
+	CreatedAt    time.Time   `json:"created_at" gorm:"serializer:ms"`
+	UpdatedAt    time.Time   `json:"updated_at" gorm:"serializer:ms"`
 }
 
 // TurnStatus is the state of one turn of a thread.
@@ -139,10 +139,10 @@ type Turn struct {
 	Status     TurnStatus `json:"status"`
 	Error      string     `json:"error,omitempty"`
 	ErrorKind  string     `json:"error_kind,omitempty"` // rate_limit, usage_limit, server, connection, context, other
-	StartedAt  time.Time  `json:"started_at"`
-	ProgressAt time.Time  `json:"progress_at"`
-	EndedAt    *time.Time `json:"ended_at,omitempty"`
-	Tokens     TokenUsage `json:"tokens"`
+	StartedAt  time.Time  `json:"started_at" gorm:"serializer:ms"`
+	ProgressAt time.Time  `json:"progress_at" gorm:"serializer:ms"`
+	EndedAt    *time.Time `json:"ended_at,omitempty" gorm:"serializer:ms"`
+	Tokens     TokenUsage `json:"tokens" gorm:"embedded;embeddedPrefix:tokens_"`
 	LastItem   string     `json:"last_item"` // type of the last completed item
 	Items      int        `json:"items"`
 }

@@ -13,10 +13,10 @@ type Workspace struct {
 	NodeID        string         `json:"node_id"`
 	Status        string         `json:"status"`   // active | archived
 	MaxRuns       int            `json:"max_runs"` // concurrent runs in the workspace; 0 is no cap
-	Metadata      map[string]any `json:"metadata"`
+	Metadata      map[string]any `json:"metadata" gorm:"serializer:json"`
 	Version       int            `json:"version"`
-	CreatedAt     time.Time      `json:"created_at"`
-	UpdatedAt     time.Time      `json:"updated_at"`
+	CreatedAt     time.Time      `json:"created_at" gorm:"serializer:ms"`
+	UpdatedAt     time.Time      `json:"updated_at" gorm:"serializer:ms"`
 }
 
 // Team is the people and agents of one board in a workspace. Its owner is its
@@ -27,11 +27,11 @@ type Team struct {
 	Name         string         `json:"name"`
 	OwnerActorID string         `json:"owner_actor_id"`
 	Status       string         `json:"status"` // active | archived
-	Loop         LoopSettings   `json:"loop"`
-	Settings     map[string]any `json:"settings"`
+	Loop         LoopSettings   `json:"loop" gorm:"serializer:json"`
+	Settings     map[string]any `json:"settings" gorm:"serializer:json"`
 	Version      int            `json:"version"`
-	CreatedAt    time.Time      `json:"created_at"`
-	UpdatedAt    time.Time      `json:"updated_at"`
+	CreatedAt    time.Time      `json:"created_at" gorm:"serializer:ms"`
+	UpdatedAt    time.Time      `json:"updated_at" gorm:"serializer:ms"`
 }
 
 // Adapter kinds as they appear in records (seed 000, command envelope).
@@ -113,9 +113,9 @@ type Node struct {
 	ID          string           `json:"node_id"`
 	Name        string           `json:"name"`
 	Incarnation int              `json:"incarnation"`
-	MaxRuns     int              `json:"max_runs"` // concurrent runs on the node; 0 is no cap
-	Probes      map[string]Probe `json:"probes"`   // by adapter kind
-	HeartbeatAt time.Time        `json:"heartbeat_at"`
-	CreatedAt   time.Time        `json:"created_at"`
-	UpdatedAt   time.Time        `json:"updated_at"`
+	MaxRuns     int              `json:"max_runs"`                      // concurrent runs on the node; 0 is no cap
+	Probes      map[string]Probe `json:"probes" gorm:"serializer:json"` // by adapter kind
+	HeartbeatAt time.Time        `json:"heartbeat_at" gorm:"serializer:ms"`
+	CreatedAt   time.Time        `json:"created_at" gorm:"serializer:ms"`
+	UpdatedAt   time.Time        `json:"updated_at" gorm:"serializer:ms"`
 }

@@ -1,0 +1,21 @@
+package ledger
+
+import (
+	"coxswain/models"
+)
+
+// append writes one event with the transaction's time and the caller as author
+// unless the event names another.
+func (tx *Tx) append(e models.Event) (models.Event, error) {
+	e.ID, e.CreatedAt = newID("evt"), tx.Now
+	if e.ActorID == "" {
+		e.ActorID, e.ActorRole = tx.By.ActorID, tx.By.Role
+	}
+	if e.Status == "" {
+		e.Status = models.EventObserved
+	}
+	if e.Payload == nil {
+		e.Payload = map[string]any{}
+	}
+	return e, tx.insert(&e)
+}

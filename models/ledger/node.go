@@ -1,0 +1,157 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"coxswain/models"
+)
+
+var notID = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// LocalNodeID is the id of the node that a state directory makes of this host:
+// two workers with different state directories are two nodes.
+func LocalNodeID(stateDir string) string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "node" // a host without a name is still one node per state directory
+	}
+	return models.IDPart(strings.ToLower(notID.ReplaceAllString(host, "-")) + "-" + models.ShortHash(filepath.Clean(stateDir), 6))
+}
+
+// StartNode registers a node whose worker starts: its incarnation rises, its
+// actor is registered, and the claims of its live runs get one more lease, since
+// a gap in the node's own heartbeat is no fault of theirs.
+func (l *Ledger) StartNode(ctx context.Context, id, name string, maxRuns int) (models.Node, error) {
+	var node models.Node
+	err := l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
+		old, found, err := find[models.Node](tx.db, "id = ?", id)
+		if err != nil {
+			return err
+		}
+		node = models.Node{ID: id, Name: name, Incarnation: old.Incarnation + 1, MaxRuns: maxRuns, Probes: old.Probes,
+			HeartbeatAt: tx.Now, CreatedAt: tx.Now, UpdatedAt: tx.Now}
+		if !found {
+			node.Probes = map[string]models.Probe{}
+			err = tx.insert(&node)
+		} else {
+			_, err = tx.swap(&models.Node{}, map[string]any{"incarnation": node.Incarnation, "name": name, "max_runs": maxRuns,
+				"heartbeat_at": tx.ms(), "updated_at": tx.ms()}, "id = ?", id)
+		}
+		if err != nil {
+			return err
+		}
+		if err := tx.touchActor(id, models.RoleNode, "cox"); err != nil {
+			return err
+		}
+		if err := tx.adoptRuns(id); err != nil {
+			return err
+		}
+		_, err = tx.append(models.Event{Type: models.EventNodeStarted, Payload: map[string]any{"node_id": id, "incarnation": node.Incarnation}})
+		return errors.Join(err, tx.wakeNodeLoops(id), tx.wakeClock())
+	})
+	return node, err
+}
+
+func (tx *Tx) adoptRuns(nodeID string) error {
+	var runs []models.Run
+	if err := tx.db.Where("node_id = ? AND ended_at IS NULL", nodeID).Find(&runs).Error; err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if err := tx.renew(r, r.TeamID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wakeNodeLoops wakes the loops of every team whose workspace the node holds.
+func (tx *Tx) wakeNodeLoops(nodeID string) error {
+	var teams []models.Team
+	err := tx.db.Where("workspace_id IN (SELECT id FROM workspaces WHERE node_id = ?)", nodeID).Order("id").Find(&teams).Error
+	for _, t := range teams {
+		err = errors.Join(err, tx.wakeLoop(t.WorkspaceID, t.ID))
+	}
+	return err
+}
+
+// BeatNode renews the node's own heartbeat.
+func (l *Ledger) BeatNode(ctx context.Context, id string) error {
+	return l.transact(ctx, normal, systemPrincipal(), func(tx *Tx) error {
+		_, err := tx.swap(&models.Node{}, map[string]any{"heartbeat_at": tx.ms()}, "id = ?", id)
+		return err
+	})
+}
+
+// RecordProbe stores what an adapter said, marks the actors it serves, and, when
+// its availability changed, appends the event. The loops of the node look again.
+func (l *Ledger) RecordProbe(ctx context.Context, nodeID string, p models.Probe) error {
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
+		node, err := get[models.Node](tx.db, "node", nodeID)
+		if err != nil {
+			return err
+		}
+		before, had := node.Probes[p.AdapterKind]
+		if node.Probes == nil {
+			node.Probes = map[string]models.Probe{}
+		}
+		p.ProbedAt, p.Incarnation = tx.Now, node.Incarnation
+		node.Probes[p.AdapterKind] = p
+		text, err := jsonText(node.Probes)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.swap(&models.Node{}, map[string]any{"probes": text, "updated_at": tx.ms()}, "id = ?", nodeID); err != nil {
+			return err
+		}
+		if err := tx.profileActors(nodeID, p); err != nil {
+			return err
+		}
+		if had && before.Status == p.Status && before.Version == p.Version && before.Incarnation == p.Incarnation {
+			return nil
+		}
+		return errors.Join(tx.availability(nodeID, p), tx.wakeNodeLoops(nodeID))
+	})
+}
+
+func (tx *Tx) availability(nodeID string, p models.Probe) error {
+	event := models.EventAdapterAvailable
+	if p.Status != models.StatusActive {
+		event = models.EventAdapterUnavailable
+	}
+	_, err := tx.append(models.Event{Type: event, Payload: map[string]any{"node_id": nodeID, "adapter_kind": p.AdapterKind,
+		"version": p.Version, "transport": p.Transport, "reason": p.Reason, "sandbox_proved": p.SandboxProved}})
+	return err
+}
+
+// profileActors writes the probed capabilities into the node's actor and every
+// worker and integrator that it manages (seed 000, actor profile).
+func (tx *Tx) profileActors(nodeID string, p models.Probe) error {
+	caps := map[string]any{"adapter_kind": p.AdapterKind, "local_only": true}
+	for name, ok := range p.Capabilities {
+		caps[name] = ok
+	}
+	text, err := jsonText(caps)
+	if err != nil {
+		return err
+	}
+	return tx.db.Model(&models.Actor{}).Where("id = ? OR id IN (SELECT actor_id FROM bindings WHERE node_id = ? AND adapter_kind = ?)", nodeID, nodeID, p.AdapterKind).
+		Updates(map[string]any{"capabilities": text, "status": p.Status, "last_seen_at": tx.ms(), "updated_at": tx.ms()}).Error
+}
+
+// Node loads a node.
+func (l *Ledger) Node(ctx context.Context, id string) (models.Node, error) {
+	return get[models.Node](l.read(ctx), "node", id)
+}
+
+// Nodes lists the nodes by id.
+func (l *Ledger) Nodes(ctx context.Context) ([]models.Node, error) {
+	var out []models.Node
+	err := l.read(ctx).Order("id").Find(&out).Error
+	return out, err
+}

@@ -1,0 +1,380 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+
+	"coxswain/models"
+)
+
+// queue writes a text for a thread and wakes its sender. The same id twice is
+// the same text.
+func (tx *Tx) queue(item models.OutboxItem) error {
+	item.CreatedAt = tx.Now
+	_, found, err := find[models.OutboxItem](tx.db, "id = ?", item.ID)
+	if err != nil || found {
+		return err
+	}
+	return errors.Join(tx.insert(&item), tx.wake(WakeDelivery, DeliveryWorkflow(item.ThreadID), item.ThreadID))
+}
+
+// QueueMessage closes a resume or nudge command by queueing its text, when the
+// attempt still owns it and it is still wanted; otherwise the command fails with
+// the reason and nothing is sent.
+func (l *Ledger) QueueMessage(ctx context.Context, commandID, owner, text string) error {
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
+		cmd, lost, err := tx.owned(commandID, owner)
+		if err != nil || lost {
+			return err
+		}
+		b, err := get[models.Binding](tx.db, "binding", cmd.BindingID)
+		if err != nil {
+			return err
+		}
+		item := models.OutboxItem{ID: models.MessageID(cmd.ID), BindingID: b.ID, Generation: b.Generation, ThreadID: b.ThreadID,
+			CommandID: cmd.ID, RunID: cmd.RunID, Kind: cmd.PromptKind, Text: text, State: models.OutboxPending}
+		if why, err := unwanted(tx.db, item, cmd); err != nil || why != "" {
+			return errors.Join(err, tx.closeCommand(cmd, models.CommandFailed, "not_wanted", why))
+		}
+		if err := tx.queue(item); err != nil {
+			return err
+		}
+		if cmd.RunID != "" {
+			if err := tx.cursor(cmd.RunID, map[string]any{"last_command_id": cmd.ID, "last_client_user_message_id": item.ID}); err != nil {
+				return err
+			}
+		}
+		if cmd.Type == models.CommandNudge {
+			if err := tx.journal(cmd, models.EventReviewNudgeDispatched, "queued"); err != nil {
+				return err
+			}
+		}
+		return tx.closeCommand(cmd, models.CommandDone, "message_queued", "")
+	})
+}
+
+// unwanted tells why an item shall not be sent, "" when it is still wanted.
+func unwanted(db *gorm.DB, item models.OutboxItem, cmd models.Command) (string, error) {
+	b, err := get[models.Binding](db, "binding", item.BindingID)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case b.Status != "active" || b.Generation != item.Generation || b.ThreadID != item.ThreadID:
+		return "the thread was replaced", nil
+	case cmd.Type == models.CommandNudge:
+		left, err := undecidedEvents(db, cmd.EventIDs)
+		if err == nil && len(left) == 0 {
+			return "every handoff is decided", nil
+		}
+		return "", err
+	}
+	run, err := get[models.Run](db, "run", item.RunID)
+	if err != nil {
+		return "", err
+	}
+	if run.Status.Terminal() || run.EndedAt != nil {
+		return "the run is " + string(run.Status), nil
+	}
+	if run.Status.Waiting() {
+		return "the run waits for a person", nil
+	}
+	return "", nil
+}
+
+// undecidedEvents are those of the handoffs that still wait for a decision.
+func undecidedEvents(db *gorm.DB, eventIDs []string) ([]string, error) {
+	var out []string
+	if len(eventIDs) == 0 {
+		return nil, nil
+	}
+	err := db.Table("assignments").Where("handoff_event_id IN ? AND status = 'awaiting_review'", eventIDs).Order("handoff_event_id").Pluck("handoff_event_id", &out).Error
+	return out, err
+}
+
+// Message is one text to deliver with what the sender needs.
+type Message struct {
+	Item      models.OutboxItem
+	Text      string
+	Binding   models.Binding
+	Workspace models.Workspace
+	Team      models.Team
+	Again     bool // an earlier attempt may have sent it: read the thread first
+	FirstTurn bool // the ledger knows no turn of the thread
+}
+
+// Sending is what the sender of a thread shall do next.
+type Sending struct {
+	Message *Message   // nil: nothing to send now
+	NodeID  string     // the node that has the thread
+	WakeAt  *time.Time // when a message is tried again
+	Pending int        // messages that are not delivered
+	Card    Card
+}
+
+// NextMessage reads what the sender of a thread shall do, without changing
+// anything.
+func (l *Ledger) NextMessage(ctx context.Context, threadID string) (Sending, error) {
+	db := l.read(ctx)
+	var items []models.OutboxItem
+	err := db.Where("thread_id = ? AND state IN ('pending','sending')", threadID).Order("created_at, id").Find(&items).Error
+	if err != nil {
+		return Sending{}, err
+	}
+	b, found, err := find[models.Binding](db, "thread_id = ?", threadID)
+	if err != nil {
+		return Sending{}, err
+	}
+	out := Sending{NodeID: b.NodeID, Pending: len(items), Card: Card{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID,
+		AssignmentID: b.AssignmentID, ActorID: b.ActorID, Status: "idle"}}
+	out.Card.Text = "**Thread** `" + threadID + "` · " + string(b.Kind) + "\n"
+	for _, i := range items {
+		out.Card.Status = string(i.State)
+		out.Card.Text += "- message `" + i.ID + "` " + string(i.Kind) + ": " + string(i.State) + "\n"
+	}
+	if len(items) == 0 {
+		return out, nil
+	}
+	if !found { // the thread was replaced; its items moved or are dropped by BeginMessage
+		out.NodeID = ""
+	}
+	head := items[0]
+	if head.NotBefore != nil && head.NotBefore.After(l.Now()) {
+		out.WakeAt = head.NotBefore
+		return out, nil
+	}
+	out.Message = &Message{Item: head}
+	return out, nil
+}
+
+// BeginMessage makes an attempt the owner of the thread's oldest message. It
+// returns nil when there is none that is still wanted; unwanted ones are dropped
+// on the way.
+func (l *Ledger) BeginMessage(ctx context.Context, threadID, owner string) (*Message, error) {
+	var out *Message
+	err := l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
+		out = nil
+		for {
+			item, found, err := tx.oldest(threadID)
+			if err != nil || !found {
+				return err
+			}
+			why, err := tx.itemUnwanted(item)
+			if err != nil {
+				return err
+			}
+			if why == "" || item.State == models.OutboxSending && item.Owner != "" && why != "the thread was replaced" {
+				out, err = tx.takeMessage(item, owner, why)
+				return err
+			}
+			if err := tx.settle(item, models.OutboxDropped, why); err != nil {
+				return err
+			}
+		}
+	})
+	return out, err
+}
+
+func (tx *Tx) oldest(threadID string) (item models.OutboxItem, found bool, err error) {
+	var rows []models.OutboxItem
+	err = tx.db.Where("thread_id = ? AND state IN ('pending','sending')", threadID).Order("created_at, id").Limit(1).Find(&rows).Error
+	if len(rows) == 0 {
+		return item, false, err
+	}
+	return rows[0], true, err
+}
+
+func (tx *Tx) itemUnwanted(item models.OutboxItem) (string, error) {
+	cmd, err := get[models.Command](tx.db, "command", item.CommandID)
+	if err != nil {
+		return "", err
+	}
+	return unwanted(tx.db, item, cmd)
+}
+
+// takeMessage hands the item to an attempt. An item that was perhaps sent and is
+// no longer wanted is taken too, so that its receipt is found out, but it is
+// never sent again (StillWanted).
+func (tx *Tx) takeMessage(item models.OutboxItem, owner, _ string) (*Message, error) {
+	m := &Message{Again: item.State == models.OutboxSending}
+	item.State, item.Owner, item.Attempts = models.OutboxSending, owner, item.Attempts+1
+	_, err := tx.swap(&models.OutboxItem{}, map[string]any{"state": item.State, "owner": owner, "attempts": item.Attempts, "not_before": nil}, "id = ?", item.ID)
+	if err != nil {
+		return nil, err
+	}
+	m.Item, m.Text = item, item.Text
+	if m.Binding, err = get[models.Binding](tx.db, "binding", item.BindingID); err != nil {
+		return nil, err
+	}
+	if m.Workspace, err = get[models.Workspace](tx.db, "workspace", m.Binding.WorkspaceID); err != nil {
+		return nil, err
+	}
+	if m.Team, err = get[models.Team](tx.db, "team", m.Binding.TeamID); err != nil {
+		return nil, err
+	}
+	var turns int64
+	err = tx.db.Model(&models.Turn{}).Where("thread_id = ?", item.ThreadID).Count(&turns).Error
+	m.FirstTurn = turns == 0
+	return m, err
+}
+
+// StillWanted is the last look before the effect: the attempt owns the item and
+// nothing made it pointless.
+func (l *Ledger) StillWanted(ctx context.Context, itemID, owner string) (bool, error) {
+	db := l.read(ctx)
+	item, err := get[models.OutboxItem](db, "message", itemID)
+	if err != nil || item.Owner != owner || item.State != models.OutboxSending {
+		return false, err
+	}
+	cmd, err := get[models.Command](db, "command", item.CommandID)
+	if err != nil {
+		return false, err
+	}
+	why, err := unwanted(db, item, cmd)
+	return why == "", err
+}
+
+// settle ends an item without delivery.
+func (tx *Tx) settle(item models.OutboxItem, state models.OutboxState, reason string) error {
+	_, err := tx.swap(&models.OutboxItem{}, map[string]any{"state": state, "reason": reason}, "id = ?", item.ID)
+	return errors.Join(err, tx.wakeOwner(item))
+}
+
+func (tx *Tx) wakeOwner(item models.OutboxItem) error {
+	b, err := get[models.Binding](tx.db, "binding", item.BindingID)
+	if err != nil {
+		return err
+	}
+	err = tx.wakeLoop(b.WorkspaceID, b.TeamID)
+	if b.AssignmentID != "" {
+		err = errors.Join(err, tx.wakeAssignment(b.AssignmentID))
+	}
+	return err
+}
+
+// DropMessage ends an item that turned out to be unwanted and unsent.
+func (l *Ledger) DropMessage(ctx context.Context, itemID, owner, reason string) error {
+	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
+		return tx.settle(item, models.OutboxDropped, reason)
+	})
+}
+
+// Delivered writes the receipt: the message is in the thread's history, in that
+// turn, which is recorded as started.
+func (l *Ledger) Delivered(ctx context.Context, itemID, owner, turnID string, resent bool) error {
+	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
+		reason := ""
+		if resent {
+			reason = "resent_after_unknown"
+		}
+		_, err := tx.swap(&models.OutboxItem{}, map[string]any{"state": models.OutboxDelivered, "turn_id": turnID, "delivered_at": tx.ms(), "reason": reason}, "id = ?", item.ID)
+		if err != nil {
+			return err
+		}
+		b, err := get[models.Binding](tx.db, "binding", item.BindingID)
+		if err != nil {
+			return err
+		}
+		if err := tx.turnStarted(b, TurnReport{ThreadID: item.ThreadID, TurnID: turnID, CauseID: item.ID}); err != nil {
+			return err
+		}
+		_, err = tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: item.RunID,
+			Type: models.EventMessageDelivered, Payload: map[string]any{"message_id": item.ID, "command_id": item.CommandID, "turn_id": turnID, "kind": string(item.Kind), "resent_after_unknown": resent}})
+		return errors.Join(err, tx.wakeOwner(item))
+	})
+}
+
+// MaxDeliveryRefusals is how often a thread may refuse a message before its run
+// waits for a person.
+const MaxDeliveryRefusals = 6
+
+// DeliveryFailed records that an attempt certainly sent nothing. The message is
+// tried again after a back-off; after MaxDeliveryRefusals a person is asked.
+func (l *Ledger) DeliveryFailed(ctx context.Context, itemID, owner, reason string) error {
+	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
+		if item.Attempts >= MaxDeliveryRefusals {
+			return errors.Join(tx.settle(item, models.OutboxFailed, reason), tx.askDelivery(item, reason))
+		}
+		due := tx.Now.Add(models.BackOff(item.Attempts) / 10)
+		_, err := tx.swap(&models.OutboxItem{}, map[string]any{"state": models.OutboxPending, "reason": reason, "not_before": due.UnixMilli()}, "id = ?", item.ID)
+		return err
+	})
+}
+
+// DeliveryUnknown records that an attempt may have sent the message; the next one
+// reads the thread first.
+func (l *Ledger) DeliveryUnknown(ctx context.Context, itemID, owner, reason string) error {
+	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
+		due := tx.Now.Add(time.Second)
+		_, err := tx.swap(&models.OutboxItem{}, map[string]any{"reason": reason, "not_before": due.UnixMilli()}, "id = ?", item.ID)
+		return err
+	})
+}
+
+// DeliveryHeld gives a message back untouched, because the thread is busy. The
+// end of the turn wakes the sender again.
+func (l *Ledger) DeliveryHeld(ctx context.Context, itemID, owner string) error {
+	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
+		due := tx.Now.Add(15 * time.Second)
+		columns := map[string]any{"attempts": item.Attempts - 1, "not_before": due.UnixMilli(), "reason": "a turn is active"}
+		if item.Attempts == 1 {
+			columns["state"], columns["owner"] = models.OutboxPending, ""
+		}
+		_, err := tx.swap(&models.OutboxItem{}, columns, "id = ?", item.ID)
+		return err
+	})
+}
+
+func (tx *Tx) askDelivery(item models.OutboxItem, reason string) error {
+	b, err := get[models.Binding](tx.db, "binding", item.BindingID)
+	if err != nil {
+		return err
+	}
+	in := models.PlanInput{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID}
+	return tx.ask(in, models.Ask{RunID: item.RunID, AssignmentID: b.AssignmentID, Kind: "delivery_failed",
+		Prompt: "The message " + item.ID + " could not be delivered: " + reason + ". Answer to try again."})
+}
+
+// forItem runs fn on an item that the attempt still owns.
+func (l *Ledger) forItem(ctx context.Context, itemID, owner string, fn func(*Tx, models.OutboxItem) error) error {
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
+		item, err := get[models.OutboxItem](tx.db, "message", itemID)
+		if err != nil || item.Owner != owner || item.State != models.OutboxSending {
+			return err
+		}
+		return fn(tx, item)
+	})
+}
+
+// ReplaceThread ties a binding to a new thread, when the old one never had a turn
+// and is gone. The next generation has another token; undelivered messages move.
+func (l *Ledger) ReplaceThread(ctx context.Context, bindingID string, generation int, threadID string) (bool, error) {
+	kept := false
+	err := l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
+		b, err := get[models.Binding](tx.db, "binding", bindingID)
+		if err != nil {
+			return err
+		}
+		kept, err = tx.swap(&models.Binding{}, map[string]any{"thread_id": threadID, "generation": generation + 1,
+			"token_hash": hashToken(tx.l.BindingToken(bindingID, generation+1)), "updated_at": tx.ms()},
+			"id = ? AND generation = ? AND status = 'active'", bindingID, generation)
+		if err != nil || !kept {
+			return err
+		}
+		if err := tx.db.Model(&models.OutboxItem{}).Where("binding_id = ? AND state IN ('pending','sending')", bindingID).
+			Updates(map[string]any{"thread_id": threadID, "generation": generation + 1, "state": models.OutboxPending, "owner": "", "attempts": 0}).Error; err != nil {
+			return err
+		}
+		if err := tx.db.Model(&models.Run{}).Where("binding_id = ? AND ended_at IS NULL", bindingID).
+			Updates(map[string]any{"session_ref": threadID, "interactive_url": "codex://threads/" + threadID, "updated_at": tx.ms()}).Error; err != nil {
+			return err
+		}
+		_, err = tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID,
+			Type: models.EventRunBindingRecorded, Payload: map[string]any{"thread_replaced": b.ThreadID, "thread_id": threadID}})
+		return errors.Join(err, tx.wake(WakeDelivery, DeliveryWorkflow(threadID), threadID))
+	})
+	return kept, err
+}

@@ -1,0 +1,195 @@
+package ledger
+
+import (
+	"encoding/json"
+	"time"
+
+	"coxswain/models"
+)
+
+// runs reads the managed runs without an end and what their threads last did.
+func (s planScope) runs(in *models.PlanInput) error {
+	q := s.db.Where("team_id = ? AND ended_at IS NULL AND binding_id <> ''", s.team.ID)
+	if s.one != "" {
+		q = q.Where("assignment_id = ?", s.one)
+	}
+	var runs []models.Run
+	if err := q.Order("started_at, id").Find(&runs).Error; err != nil {
+		return err
+	}
+	for _, r := range runs {
+		live, err := s.liveRun(r)
+		if err != nil {
+			return err
+		}
+		in.Runs = append(in.Runs, live)
+	}
+	return nil
+}
+
+func (s planScope) liveRun(r models.Run) (models.LiveRun, error) {
+	live := models.LiveRun{RunID: r.ID, AssignmentID: r.AssignmentID, ActorID: r.ActorID, Status: r.Status,
+		HasThread: r.SessionRef != "", LeaseExpired: !r.LeaseExpiresAt.After(s.now)}
+	a, err := get[models.Assignment](s.db, "assignment", r.AssignmentID)
+	if err != nil {
+		return live, err
+	}
+	live.Revision = a.Revision
+	if live.Busy, err = s.busy(r.ID); err != nil {
+		return live, err
+	}
+	answered, err := s.lastEvent(r.ID, models.EventInterventionResponded)
+	if err != nil {
+		return live, err
+	}
+	if err := s.turns(r, answered, &live); err != nil {
+		return live, err
+	}
+	if r.Status == models.RunCancelled || r.Status == models.RunSuperseded {
+		live.CancelEventID, err = s.cancelEvent(r)
+		return live, err
+	}
+	stale, err := s.lastEvent(r.ID, models.EventRunStale)
+	if err != nil {
+		return live, err
+	}
+	if live.LeaseExpired && stale.ID != "" && (r.HeartbeatAt == nil || !stale.CreatedAt.Before(*r.HeartbeatAt)) {
+		live.StaleEventID = stale.ID
+	}
+	live.HandoffNudges, err = s.handoffNudges(r.ID, answered.CreatedAt)
+	return live, err
+}
+
+// busy tells whether something of the run is under way already.
+func (s planScope) busy(runID string) (bool, error) {
+	var n int64
+	err := s.db.Raw(`SELECT (SELECT count(*) FROM commands WHERE run_id = ? AND state IN ('intended','unknown'))
+	  + (SELECT count(*) FROM outbox WHERE run_id = ? AND state IN ('pending','sending'))`, runID, runID).Scan(&n).Error
+	return n > 0, err
+}
+
+func (s planScope) lastEvent(runID, eventType string) (models.Event, error) {
+	var rows []models.Event
+	err := s.db.Where("run_id = ? AND type = ?", runID, eventType).Order("sequence DESC").Limit(1).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return models.Event{}, err
+	}
+	return rows[0], nil
+}
+
+func (s planScope) cancelEvent(r models.Run) (string, error) {
+	var rows []models.Event
+	err := s.db.Select("id").Where("assignment_id = ? AND type IN (?, ?)", r.AssignmentID, models.EventAssignmentCancelled, models.EventAssignmentSuperseded).
+		Order("sequence DESC").Limit(1).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	return rows[0].ID, nil
+}
+
+// turns fills in the last turn and how many in a row were lost or failed since
+// the last answer.
+func (s planScope) turns(r models.Run, answered models.Event, live *models.LiveRun) error {
+	var rows []models.Turn
+	if err := s.db.Where("run_id = ?", r.ID).Order("started_at DESC, id DESC").Limit(16).Find(&rows).Error; err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		live.LastTurn, live.TurnActive = &rows[0], !rows[0].Status.Ended()
+	}
+	if answered.ID != "" && (len(rows) == 0 || !rows[0].StartedAt.After(answered.CreatedAt)) {
+		live.AnswerEventID = answered.ID
+	}
+	live.LostInRow = streak(rows, answered.CreatedAt, models.TurnLost, models.TurnInterrupted)
+	live.FailedInRow = streak(rows, answered.CreatedAt, models.TurnFailed, models.TurnFailed)
+	return nil
+}
+
+// streak counts the newest turns that ended in one of two ways, down to the time
+// of the last answer.
+func streak(newestFirst []models.Turn, since time.Time, a, b models.TurnStatus) int {
+	n := 0
+	for _, t := range newestFirst {
+		if t.Status != a && t.Status != b || t.StartedAt.Before(since) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+func (s planScope) handoffNudges(runID string, since time.Time) (int, error) {
+	var n int64
+	err := s.db.Model(&models.Command{}).Where("run_id = ? AND type = 'resume_assignment' AND reason = 'no_handoff' AND state = 'done' AND created_at >= ?",
+		runID, max(since.UnixMilli(), 0)).Count(&n).Error
+	return int(n), err
+}
+
+// reviews reads the undecided handoffs of the team, oldest first, with the nudges
+// that named them.
+func (s planScope) reviews(in *models.PlanInput) error {
+	var rows []struct {
+		EventID, AssignmentID, RunID, BindingID string
+		RunEnded                                *int64
+		CreatedAt                               int64
+		Asked                                   bool
+	}
+	err := s.db.Raw(`SELECT e.id AS event_id, a.id AS assignment_id, e.run_id, r.binding_id, r.ended_at AS run_ended, e.created_at,
+	    EXISTS (SELECT 1 FROM interventions i WHERE i.run_id = e.run_id AND i.kind = 'review_ignored') AS asked
+	  FROM assignments a JOIN events e ON e.id = a.handoff_event_id JOIN runs r ON r.id = e.run_id
+	  WHERE a.team_id = ? AND a.status = 'awaiting_review' ORDER BY e.sequence`, s.team.ID).Scan(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	nudges, err := s.nudges(rows[0].CreatedAt)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		n := nudges[r.EventID]
+		in.Reviews = append(in.Reviews, models.ReviewDue{EventID: r.EventID, AssignmentID: r.AssignmentID, RunID: r.RunID,
+			Managed: r.BindingID != "", TurnEnded: r.BindingID == "" || r.RunEnded != nil, Nudges: n.count, LastNudgeAt: n.last, Asked: r.Asked})
+	}
+	in.OpenNudge = nudges[""].count > 0
+	return s.integratorIdle(in)
+}
+
+type nudged struct {
+	count int
+	last  time.Time
+}
+
+// nudges counts the nudges by event since the oldest handoff; under "" those that
+// are still open.
+func (s planScope) nudges(since int64) (map[string]nudged, error) {
+	var rows []models.Command
+	err := s.db.Where("team_id = ? AND type = 'nudge_review' AND state <> 'failed' AND created_at >= ?", s.team.ID, since).Order("created_at, id").Find(&rows).Error
+	out := map[string]nudged{}
+	for _, c := range rows {
+		if c.State.Open() {
+			out[""] = nudged{count: out[""].count + 1}
+			continue
+		}
+		for _, id := range c.EventIDs {
+			out[id] = nudged{count: out[id].count + 1, last: *c.EndedAt}
+		}
+	}
+	return out, err
+}
+
+func (s planScope) integratorIdle(in *models.PlanInput) error {
+	var n int64
+	err := s.db.Raw(`SELECT (SELECT count(*) FROM turns t JOIN bindings b ON b.id = t.binding_id WHERE b.team_id = ? AND b.kind = 'integrator' AND t.status = 'active')
+	  + (SELECT count(*) FROM outbox o JOIN bindings b ON b.id = o.binding_id WHERE b.team_id = ? AND b.kind = 'integrator' AND o.state IN ('pending','sending'))`,
+		s.team.ID, s.team.ID).Scan(&n).Error
+	in.ReviewIdle = n == 0
+	return err
+}
+
+func decodeObject(text string) map[string]any {
+	out := map[string]any{}
+	if json.Unmarshal([]byte(text), &out) != nil {
+		return nil // written by this package as an object; anything else names no worker
+	}
+	return out
+}

@@ -1,0 +1,123 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"coxswain/models"
+)
+
+// Status is one look at everything: what runs, what waits, and for whom.
+type Status struct {
+	At            time.Time             `json:"at"`
+	Instance      string                `json:"instance"`
+	Ledger        string                `json:"ledger"`
+	Nodes         []models.Node         `json:"nodes"`
+	Teams         []TeamStatus          `json:"teams"`
+	Runs          []models.Run          `json:"runs"`          // without an end
+	Reviews       int                   `json:"reviews"`       // undecided handoffs
+	Interventions []models.Intervention `json:"interventions"` // open questions
+	Deferred      []Deferred            `json:"deferred"`
+	Pending       Pending               `json:"pending"`
+	Dirty         []DirtyScope          `json:"dirty"`
+}
+
+// TeamStatus counts the assignments of a team by lane.
+type TeamStatus struct {
+	TeamID      string         `json:"team_id"`
+	WorkspaceID string         `json:"workspace_id"`
+	LoopOn      bool           `json:"loop_on"`
+	Adapter     string         `json:"adapter"`
+	MaxRuns     int            `json:"max_concurrent_runs"`
+	Lanes       map[string]int `json:"lanes"`
+}
+
+// Deferred is a startable assignment that the last plan left out.
+type Deferred struct {
+	AssignmentID string `json:"assignment_id"`
+	TeamID       string `json:"team_id"`
+	Reason       string `json:"reason"`
+}
+
+// Pending counts what the engine has not carried out yet.
+type Pending struct {
+	Commands int `json:"commands"`
+	Messages int `json:"messages"`
+	Wakeups  int `json:"wakeups"`
+}
+
+// DirtyScope is an ended assignment that left uncommitted files.
+type DirtyScope struct {
+	AssignmentID string `json:"assignment_id"`
+	Files        int    `json:"files"`
+}
+
+// Status reads everything that `cox status` shows.
+func (l *Ledger) Status(ctx context.Context) (Status, error) {
+	s := Status{At: l.Now(), Instance: l.instance, Ledger: l.path, Teams: []TeamStatus{}}
+	db := l.read(ctx)
+	steps := []func() error{
+		func() (err error) { s.Nodes, err = l.Nodes(ctx); return err },
+		func() error { return l.teamStatus(ctx, &s) },
+		func() error { return db.Where("ended_at IS NULL").Order("started_at, id").Find(&s.Runs).Error },
+		func() error { return db.Where("status = 'open'").Order("created_at, id").Find(&s.Interventions).Error },
+		func() error {
+			return db.Table("assignments").Select("id AS assignment_id, team_id, deferred_reason AS reason").
+				Where("deferred_reason <> '' AND status IN ('ready','needs_fix')").Order("id").Find(&s.Deferred).Error
+		},
+		func() error {
+			return db.Raw(`SELECT (SELECT count(*) FROM commands WHERE state IN ('intended','unknown')) AS commands,
+			  (SELECT count(*) FROM outbox WHERE state IN ('pending','sending')) AS messages,
+			  (SELECT count(*) FROM wakeups WHERE generation > acknowledged) AS wakeups`).Scan(&s.Pending).Error
+		},
+		func() error { return l.dirty(ctx, &s) },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (l *Ledger) teamStatus(ctx context.Context, s *Status) error {
+	var teams []models.Team
+	if err := l.read(ctx).Where("status = 'active'").Order("workspace_id, id").Find(&teams).Error; err != nil {
+		return err
+	}
+	var counts []struct {
+		TeamID string
+		Status models.AssignmentStatus
+		N      int
+	}
+	if err := l.read(ctx).Table("assignments").Select("team_id, status, count(*) AS n").Group("team_id, status").Find(&counts).Error; err != nil {
+		return err
+	}
+	for _, t := range teams {
+		ts := TeamStatus{TeamID: t.ID, WorkspaceID: t.WorkspaceID, LoopOn: t.Loop.Enabled, Adapter: t.Loop.AdapterKind, MaxRuns: t.Loop.MaxConcurrentRuns, Lanes: map[string]int{}}
+		for _, lane := range models.Lanes() {
+			ts.Lanes[lane] = 0
+		}
+		for _, c := range counts {
+			if c.TeamID == t.ID && c.Status.Lane() != "" {
+				ts.Lanes[c.Status.Lane()] += c.N
+			}
+		}
+		s.Teams = append(s.Teams, ts)
+		s.Reviews += ts.Lanes["awaiting_review"]
+	}
+	return nil
+}
+
+func (l *Ledger) dirty(ctx context.Context, s *Status) error {
+	var rows []models.Event
+	if err := l.read(ctx).Where("type = ?", models.EventScopeDirty).Order("sequence DESC").Limit(100).Find(&rows).Error; err != nil {
+		return err
+	}
+	for _, e := range rows {
+		if n, ok := e.Payload["dirty"].(float64); ok && n > 0 {
+			s.Dirty = append(s.Dirty, DirtyScope{AssignmentID: e.AssignmentID, Files: int(n)})
+		}
+	}
+	return nil
+}

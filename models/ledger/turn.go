@@ -1,0 +1,361 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+
+	"coxswain/models"
+)
+
+// TurnReport is what the observer saw of a turn.
+type TurnReport struct {
+	ThreadID  string
+	TurnID    string
+	CauseID   string            // the client message id that started it, when known
+	Status    models.TurnStatus // for EndTurn
+	Error     string
+	ErrorKind string
+	LastItem  string
+	Items     int
+	Tokens    models.TokenUsage // absolute totals of the thread; zero when none were seen
+	Limits    map[string]any    // the last rate limits, nil when none were seen
+	Progress  bool              // anything happened since the last report
+}
+
+// TurnStarted records a started turn and the cursor of its run. Twice is once.
+func (l *Ledger) TurnStarted(ctx context.Context, r TurnReport) error {
+	return l.onThread(ctx, full, r.ThreadID, func(tx *Tx, b models.Binding) error { return tx.turnStarted(b, r) })
+}
+
+func (tx *Tx) turnStarted(b models.Binding, r TurnReport) error {
+	run, err := tx.runOf(b)
+	if err != nil {
+		return err
+	}
+	old, found, err := find[models.Turn](tx.db, "id = ?", r.TurnID)
+	if err != nil {
+		return err
+	}
+	if found {
+		if old.CauseID == "" && r.CauseID != "" {
+			_, err = tx.swap(&models.Turn{}, map[string]any{"cause_id": r.CauseID}, "id = ?", r.TurnID)
+		}
+		return err
+	}
+	turn := models.Turn{ID: r.TurnID, ThreadID: r.ThreadID, BindingID: b.ID, Generation: b.Generation, RunID: run.ID, CauseID: r.CauseID,
+		Status: models.TurnActive, StartedAt: tx.Now, ProgressAt: tx.Now}
+	if err := tx.insert(&turn); err != nil {
+		return err
+	}
+	if run.ID != "" {
+		if err := tx.cursor(run.ID, map[string]any{"last_seen_turn_id": r.TurnID, "last_loop_check_at": tx.Now}); err != nil {
+			return err
+		}
+	}
+	_, err = tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: run.ID,
+		Type: models.EventTurnStarted, Payload: map[string]any{"turn_id": r.TurnID, "thread_id": r.ThreadID}})
+	return err
+}
+
+// runOf is the run that a worker's binding serves now; zero for an integrator.
+func (tx *Tx) runOf(b models.Binding) (models.Run, error) {
+	if b.Kind != models.BindingWorker {
+		return models.Run{}, nil
+	}
+	run, _, err := find[models.Run](tx.db, "binding_id = ? AND ended_at IS NULL", b.ID)
+	return run, err
+}
+
+// cursor merges keys into the run's communication cursor.
+func (tx *Tx) cursor(runID string, patch map[string]any) error {
+	run, err := get[models.Run](tx.db, "run", runID)
+	if err != nil {
+		return err
+	}
+	meta := run.Metadata
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	c, ok := meta["communication_cursor"].(map[string]any)
+	if !ok {
+		c = map[string]any{}
+	}
+	for k, v := range patch {
+		c[k] = v
+	}
+	meta["communication_cursor"] = c
+	text, err := jsonText(meta)
+	if err != nil {
+		return err
+	}
+	_, err = tx.swap(&models.Run{}, map[string]any{"metadata": text, "updated_at": tx.ms()}, "id = ?", runID)
+	return err
+}
+
+// TurnProgress records a bounded report of a turn under way and renews the run's
+// claim and task: a progressing turn keeps its claim alive.
+func (l *Ledger) TurnProgress(ctx context.Context, r TurnReport) error {
+	return l.onThread(ctx, normal, r.ThreadID, func(tx *Tx, b models.Binding) error {
+		columns := map[string]any{"items": r.Items, "last_item": r.LastItem, "progress_at": tx.ms()}
+		putTokens(columns, r.Tokens)
+		if _, err := tx.swap(&models.Turn{}, columns, "id = ? AND status = 'active'", r.TurnID); err != nil {
+			return err
+		}
+		run, err := tx.runOf(b)
+		if err != nil || run.ID == "" {
+			return err
+		}
+		if err := tx.runUsage(run, r); err != nil {
+			return err
+		}
+		return tx.renew(run, b.TeamID)
+	})
+}
+
+func putTokens(columns map[string]any, t models.TokenUsage) {
+	if t.Total > 0 {
+		columns["tokens_input"], columns["tokens_output"], columns["tokens_total"] = t.Input, t.Output, t.Total
+	}
+}
+
+// runUsage stores the thread's totals and the account's limits with the run.
+func (tx *Tx) runUsage(run models.Run, r TurnReport) error {
+	columns := map[string]any{}
+	putTokens(columns, r.Tokens)
+	if r.Limits != nil {
+		meta := run.Metadata
+		if meta == nil {
+			meta = map[string]any{}
+		}
+		meta["rate_limits"] = r.Limits
+		text, err := jsonText(meta)
+		if err != nil {
+			return err
+		}
+		columns["metadata"] = text
+	}
+	if len(columns) == 0 {
+		return nil
+	}
+	_, err := tx.swap(&models.Run{}, columns, "id = ?", run.ID)
+	return err
+}
+
+// renew prolongs a live run's claim and task by the team's run lease.
+func (tx *Tx) renew(run models.Run, teamID string) error {
+	if run.Status.Terminal() {
+		return nil
+	}
+	team, err := get[models.Team](tx.db, "team", teamID)
+	if err != nil {
+		return err
+	}
+	until := tx.Now.Add(team.Loop.RunLeaseTTL()).UnixMilli()
+	if _, err := tx.swap(&models.Run{}, map[string]any{"lease_expires_at": until, "heartbeat_at": tx.ms()}, "id = ?", run.ID); err != nil {
+		return err
+	}
+	if _, err := tx.swap(&models.Assignment{}, map[string]any{"lease_expires_at": until}, "id = ? AND active_run_id = ? AND lease_expires_at IS NOT NULL", run.AssignmentID, run.ID); err != nil {
+		return err
+	}
+	_, err = tx.swap(&models.Task{}, map[string]any{"expires_at": until, "heartbeat_at": tx.ms(), "status": "live"}, "run_id = ? AND status <> 'completed'", run.ID)
+	return err
+}
+
+// EndTurn records the proven end of a turn: its outcome, the cursor, and, for a
+// run that was handed off or cancelled, the run's end. An interrupted turn
+// without a cancel is lost. The workflows that wait for it are woken.
+func (l *Ledger) EndTurn(ctx context.Context, r TurnReport) error {
+	return l.onThread(ctx, full, r.ThreadID, func(tx *Tx, b models.Binding) error {
+		if err := tx.turnStarted(b, r); err != nil {
+			return err
+		}
+		turn, err := get[models.Turn](tx.db, "turn", r.TurnID)
+		if err != nil || turn.Status.Ended() {
+			return err
+		}
+		run, err := tx.runOf(b)
+		if err != nil {
+			return err
+		}
+		if r.Status == models.TurnInterrupted && run.ID != "" && !run.Status.Terminal() {
+			r.Status = models.TurnLost
+		}
+		if err := tx.recordEnd(b, turn, run, r); err != nil {
+			return err
+		}
+		if run.ID != "" && run.ID == turn.RunID && run.Status.Terminal() && run.Status != models.RunCancelled && run.Status != models.RunSuperseded {
+			if err := tx.endRun(run.ID, "", "handed off"); err != nil {
+				return err
+			}
+		}
+		return tx.wakeAfterTurn(b)
+	})
+}
+
+func (tx *Tx) recordEnd(b models.Binding, turn models.Turn, run models.Run, r TurnReport) error {
+	columns := map[string]any{"status": r.Status, "error": r.Error, "error_kind": r.ErrorKind, "ended_at": tx.ms(), "progress_at": tx.ms()}
+	if r.Items > 0 {
+		columns["items"], columns["last_item"] = r.Items, r.LastItem
+	}
+	putTokens(columns, r.Tokens)
+	incomplete := r.Tokens.Total == 0 && turn.Tokens.Total == 0
+	columns["tokens_incomplete"] = incomplete
+	if _, err := tx.swap(&models.Turn{}, columns, "id = ?", turn.ID); err != nil {
+		return err
+	}
+	if run.ID != "" {
+		if err := tx.runUsage(run, r); err != nil {
+			return err
+		}
+		if _, err := tx.swap(&models.Run{}, map[string]any{"tokens_incomplete": run.Tokens.Incomplete || incomplete}, "id = ?", run.ID); err != nil {
+			return err
+		}
+		if err := tx.cursor(run.ID, map[string]any{"last_completed_turn_id": turn.ID, "last_loop_check_at": tx.Now}); err != nil {
+			return err
+		}
+	}
+	payload := map[string]any{"turn_id": turn.ID, "thread_id": turn.ThreadID, "status": string(r.Status)}
+	if r.Error != "" {
+		payload["error"], payload["error_kind"] = r.Error, r.ErrorKind
+	}
+	_, err := tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: turn.RunID,
+		Type: models.EventTurnEnded, Payload: payload})
+	return err
+}
+
+// wakeAfterTurn wakes the loop, the assignment, and the thread's sender when it
+// holds messages back.
+func (tx *Tx) wakeAfterTurn(b models.Binding) error {
+	err := tx.wakeLoop(b.WorkspaceID, b.TeamID)
+	if b.AssignmentID != "" {
+		err = errors.Join(err, tx.wakeAssignment(b.AssignmentID))
+	}
+	res := tx.db.Model(&models.OutboxItem{}).Where("thread_id = ? AND state IN ('pending','sending')", b.ThreadID).UpdateColumn("not_before", nil)
+	if res.Error == nil && res.RowsAffected > 0 {
+		err = errors.Join(err, tx.wake(WakeDelivery, DeliveryWorkflow(b.ThreadID), b.ThreadID))
+	}
+	return errors.Join(err, res.Error)
+}
+
+// endRun writes the proven end of a run. A status is given for runs that did not
+// reach a final one by themselves.
+func (tx *Tx) endRun(runID string, status models.RunStatus, reason string) error {
+	columns := map[string]any{"ended_at": tx.ms(), "end_reason": reason, "updated_at": tx.ms()}
+	if status != "" {
+		columns["status"] = status
+	}
+	ok, err := tx.swap(&models.Run{}, columns, "id = ? AND ended_at IS NULL", runID)
+	if err != nil || !ok {
+		return err
+	}
+	if _, err := tx.swap(&models.Task{}, map[string]any{"status": "completed"}, "run_id = ?", runID); err != nil {
+		return err
+	}
+	run, err := get[models.Run](tx.db, "run", runID)
+	if err != nil {
+		return err
+	}
+	_, err = tx.append(models.Event{WorkspaceID: run.WorkspaceID, TeamID: run.TeamID, AssignmentID: run.AssignmentID, RunID: run.ID,
+		Type: models.EventRunEnded, Payload: map[string]any{"status": string(run.Status), "reason": reason}})
+	return errors.Join(err, tx.wakeLoop(run.WorkspaceID, run.TeamID), tx.wakeAssignment(run.AssignmentID))
+}
+
+// EndRun writes the end of a run whose thread was seen idle with no command left
+// behind: after an interrupt, or when nothing was ever started.
+func (l *Ledger) EndRun(ctx context.Context, runID, reason string) error {
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error { return tx.endRun(runID, "", reason) })
+}
+
+// onThread runs fn with the binding of a thread. Reports of threads that the
+// ledger does not know, or of an older generation, change nothing.
+func (l *Ledger) onThread(ctx context.Context, d durability, threadID string, fn func(*Tx, models.Binding) error) error {
+	return l.transact(ctx, d, systemPrincipal(), func(tx *Tx) error {
+		b, found, err := find[models.Binding](tx.db, "thread_id = ?", threadID)
+		if err != nil || !found {
+			return err
+		}
+		return fn(tx, b)
+	})
+}
+
+// ObserveRequest records how policy answered a request of the Codex server.
+func (l *Ledger) ObserveRequest(ctx context.Context, threadID, method, answer, detail string) error {
+	return l.onThread(ctx, full, threadID, func(tx *Tx, b models.Binding) error {
+		run, err := tx.runOf(b)
+		if err != nil {
+			return err
+		}
+		payload := map[string]any{"method": method, "answer": answer}
+		if checkSecrets([]byte(detail)) == nil {
+			payload["detail"] = detail
+		}
+		_, err = tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: run.ID,
+			Type: models.EventServerRequest, Payload: payload})
+		return err
+	})
+}
+
+// Watched is a thread that a node has to observe.
+type Watched struct {
+	Binding models.Binding
+	Run     models.Run // zero for an integrator
+	Turns   []models.Turn
+	Pending int // messages that are not delivered
+}
+
+// WatchedThreads lists the active bindings of a node that have a thread and
+// something under way: an open run, an active turn, or an undelivered message.
+func (l *Ledger) WatchedThreads(ctx context.Context, nodeID, adapterKind string) ([]Watched, error) {
+	db := l.read(ctx)
+	var bindings []models.Binding
+	err := db.Where(`node_id = ? AND adapter_kind = ? AND status = 'active' AND thread_id <> '' AND (
+	    EXISTS (SELECT 1 FROM runs r WHERE r.binding_id = bindings.id AND r.ended_at IS NULL)
+	 OR EXISTS (SELECT 1 FROM turns t WHERE t.binding_id = bindings.id AND t.status = 'active')
+	 OR EXISTS (SELECT 1 FROM outbox o WHERE o.binding_id = bindings.id AND o.state IN ('pending','sending')))`, nodeID, adapterKind).
+		Order("created_at, id").Find(&bindings).Error
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Watched, 0, len(bindings))
+	for _, b := range bindings {
+		w := Watched{Binding: b}
+		if b.Kind == models.BindingWorker {
+			if w.Run, _, err = find[models.Run](db, "binding_id = ? AND ended_at IS NULL", b.ID); err != nil {
+				return nil, err
+			}
+		}
+		if err := db.Where("binding_id = ?", b.ID).Order("started_at, id").Find(&w.Turns).Error; err != nil {
+			return nil, err
+		}
+		var n int64
+		if err := db.Model(&models.OutboxItem{}).Where("binding_id = ? AND state IN ('pending','sending')", b.ID).Count(&n).Error; err != nil {
+			return nil, err
+		}
+		w.Pending = int(n)
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// Spec is what a thread's configuration is built from.
+type Spec struct {
+	Binding   models.Binding
+	Workspace models.Workspace
+	Team      models.Team
+	Token     string
+}
+
+// ThreadSpec loads what the configuration of a binding's thread is built from.
+func (l *Ledger) ThreadSpec(ctx context.Context, bindingID string) (Spec, error) {
+	db := l.read(ctx)
+	b, err := get[models.Binding](db, "binding", bindingID)
+	if err != nil {
+		return Spec{}, err
+	}
+	s := Spec{Binding: b, Token: l.BindingToken(b.ID, b.Generation)}
+	if s.Workspace, err = get[models.Workspace](db, "workspace", b.WorkspaceID); err != nil {
+		return s, err
+	}
+	s.Team, err = get[models.Team](db, "team", b.TeamID)
+	return s, err
+}

@@ -1,0 +1,153 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"coxswain/models"
+)
+
+// Call says who asks for a change and under which request id. A Call is used
+// once.
+type Call struct {
+	By        models.Principal
+	RequestID string // "" promises no replay
+	Replayed  bool   // set when the answer is that of an earlier call with the same id
+}
+
+// As starts a Call for a principal.
+func As(by models.Principal) *Call { return &Call{By: by} }
+
+// Request sets the request id and returns the call.
+func (c *Call) Request(id string) *Call { c.RequestID = id; return c }
+
+// Tx is one write transaction: one clock reading, one database transaction.
+type Tx struct {
+	db  *gorm.DB
+	l   *Ledger
+	By  models.Principal
+	Now time.Time // the transaction's one clock reading
+}
+
+type durability int
+
+const (
+	full   durability = iota // decisions, intents and receipts
+	normal                   // heartbeats, progress and cursors
+)
+
+// transact is the only door for writes.
+func (l *Ledger) transact(ctx context.Context, d durability, by models.Principal, fn func(*Tx) error) error {
+	release, err := l.lock.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	handle := l.decided
+	if d == normal {
+		handle = l.progress
+	}
+	err = handle.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+		version, err := schemaVersion(ctx, db)
+		if err != nil {
+			return err
+		}
+		if version != SchemaVersion {
+			return schemaUnsupported(l.path, version)
+		}
+		return fn(&Tx{db: db, l: l, By: by, Now: l.Now()})
+	})
+	return translate(err)
+}
+
+// write runs one operation that a caller asked for: secret check, replay check,
+// change, request record. args are the canonical arguments: everything that
+// tells this call from another one, free texts included.
+func write[T any](ctx context.Context, l *Ledger, c *Call, operation string, args any, fn func(*Tx) (T, error)) (T, error) {
+	var out T
+	canonical, err := json.Marshal(args)
+	if err != nil {
+		return out, models.Invalid("arguments", "cannot be encoded").Because(err)
+	}
+	if err := checkSecrets(canonical); err != nil {
+		return out, l.secretRefused(ctx, c, operation, args, err)
+	}
+	err = l.transact(ctx, full, c.By, func(tx *Tx) error {
+		done, err := tx.replay(c, operation, canonical, &out)
+		if done || err != nil {
+			return err
+		}
+		if out, err = fn(tx); err != nil {
+			return err
+		}
+		return tx.record(c, operation, canonical, out)
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return out, nil
+}
+
+// translate turns what the driver reports into the ledger's codes; errors that
+// have a code already pass.
+func translate(err error) error {
+	if err == nil || models.CodeOf(err) != models.CodeInternal {
+		return err
+	}
+	text := err.Error()
+	if strings.Contains(text, "SQLITE_BUSY") || strings.Contains(text, "database is locked") {
+		return models.Errorf(models.CodeLedgerBusy, "the ledger was busy").Hint("try again").Because(err)
+	}
+	return err
+}
+
+// newID makes an id of a kind, such as evt_<32 hex>.
+func newID(kind string) string { return kind + "_" + strings.ReplaceAll(uuid.NewString(), "-", "") }
+
+// insert writes one row.
+func (tx *Tx) insert(row any) error { return tx.db.Create(row).Error }
+
+// swap updates columns of the row that the condition finds and tells whether
+// there was exactly one. Values are columns, never a struct, so that zero values
+// are written.
+func (tx *Tx) swap(model any, columns map[string]any, where string, args ...any) (bool, error) {
+	res := tx.db.Model(model).Where(where, args...).Updates(columns)
+	return res.RowsAffected == 1, res.Error
+}
+
+// ms is the transaction's time as stored.
+func (tx *Tx) ms() int64 { return tx.Now.UnixMilli() }
+
+// find loads one row by a condition; found is false when there is none.
+func find[T any](db *gorm.DB, where string, args ...any) (row T, found bool, err error) {
+	var rows []T
+	err = db.Where(where, args...).Limit(1).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return row, false, err
+	}
+	return rows[0], true, nil
+}
+
+// get loads one row by id or fails with NOT_FOUND.
+func get[T any](db *gorm.DB, entity, id string) (T, error) {
+	row, found, err := find[T](db, "id = ?", id)
+	if err == nil && !found {
+		err = models.NotFound(entity, id)
+	}
+	return row, err
+}
+
+// jsonText encodes a value for a JSON column that is written by swap.
+func jsonText(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// read is the handle for queries outside a write transaction.
+func (l *Ledger) read(ctx context.Context) *gorm.DB { return l.reader.WithContext(ctx) }

@@ -1,0 +1,156 @@
+package ledger
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"coxswain/models"
+)
+
+// The kinds of workflows that the relay starts and signals.
+const (
+	WakeLoop       = "loop"
+	WakeAssignment = "assignment"
+	WakeNudge      = "nudge"
+	WakeDelivery   = "delivery"
+	WakeClock      = "clock"
+)
+
+// LoopWorkflow is the workflow id of a team's loop, without the ledger's prefix.
+func LoopWorkflow(workspaceID, teamID string) string {
+	return WakeLoop + ":" + models.IDPart(workspaceID) + ":" + models.IDPart(teamID)
+}
+
+// AssignmentWorkflow is the workflow id of an assignment's life.
+func AssignmentWorkflow(id string) string { return WakeAssignment + ":" + models.IDPart(id) }
+
+// NudgeWorkflow is the workflow id of one review nudge.
+func NudgeWorkflow(commandID string) string { return WakeNudge + ":" + models.IDPart(commandID) }
+
+// DeliveryWorkflow is the workflow id of the only sender into a thread.
+func DeliveryWorkflow(threadID string) string { return WakeDelivery + ":" + models.IDPart(threadID) }
+
+// ClockWorkflow is the workflow id of the ledger's clock.
+func ClockWorkflow() string { return WakeClock + ":ledger" }
+
+// wake raises the generation of a workflow, so that the relay starts or signals
+// it until its own ledger read has recorded that generation.
+func (tx *Tx) wake(kind, workflowID, subject string) error {
+	row := wakeup{Wakeup: models.Wakeup{WorkflowID: workflowID, Kind: kind, Generation: 1, UpdatedAt: tx.Now}, Subject: subject}
+	return tx.db.Clauses(clause.OnConflict{
+		Columns: []clause.Column{{Name: "workflow_id"}},
+		DoUpdates: clause.Assignments(map[string]any{
+			"generation": gorm.Expr("wakeups.generation + 1"), "updated_at": tx.ms(),
+		}),
+	}).Create(&row).Error
+}
+
+// wakeup adds the full id of what the workflow serves, which its workflow id may
+// hold only shortened.
+type wakeup struct {
+	models.Wakeup `gorm:"embedded"`
+	Subject       string
+}
+
+func (wakeup) TableName() string { return "wakeups" }
+
+func (tx *Tx) wakeLoop(workspaceID, teamID string) error {
+	return tx.wake(WakeLoop, LoopWorkflow(workspaceID, teamID), teamID)
+}
+
+func (tx *Tx) wakeAssignment(id string) error {
+	return tx.wake(WakeAssignment, AssignmentWorkflow(id), id)
+}
+
+func (tx *Tx) wakeClock() error { return tx.wake(WakeClock, ClockWorkflow(), "") }
+
+// Due is one workflow that has something to read.
+type Due struct {
+	WorkflowID string
+	Kind       string
+	Subject    string // the id it serves: team, assignment, command or thread
+	Generation int64
+}
+
+// DueWakeups lists workflows whose generation is ahead of what they recorded,
+// oldest first, at most limit.
+func (l *Ledger) DueWakeups(ctx context.Context, limit int) ([]Due, error) {
+	var rows []Due
+	err := l.read(ctx).Table("wakeups").Select("workflow_id, kind, subject, generation").
+		Where("generation > acknowledged").Order("updated_at, workflow_id").Limit(limit).Find(&rows).Error
+	return rows, err
+}
+
+// Acknowledge records that a workflow is about to read the ledger and returns the
+// generation that its read will cover. It is called before the read.
+func (l *Ledger) Acknowledge(ctx context.Context, workflowID string) (int64, error) {
+	row, found, err := find[wakeup](l.read(ctx), "workflow_id = ?", workflowID)
+	if err != nil || !found {
+		return 0, err
+	}
+	if row.Acknowledged >= row.Generation {
+		return row.Generation, nil
+	}
+	return row.Generation, l.transact(ctx, normal, models.Principal{}, func(tx *Tx) error {
+		return tx.db.Table("wakeups").Where("workflow_id = ? AND acknowledged < ?", workflowID, row.Generation).
+			Update("acknowledged", row.Generation).Error
+	})
+}
+
+// Rest tells whether a workflow may end: only while nothing was raised since the
+// generation that its last read covered.
+func (l *Ledger) Rest(ctx context.Context, workflowID string, generation int64) (bool, error) {
+	row, found, err := find[wakeup](l.read(ctx), "workflow_id = ?", workflowID)
+	return !found || row.Generation == generation, err
+}
+
+// RaiseAll wakes every workflow that may have work, for an engine that lost its
+// memory. Twice is harmless.
+func (l *Ledger) RaiseAll(ctx context.Context) error {
+	return l.transact(ctx, full, models.Principal{}, func(tx *Tx) error {
+		if err := tx.db.Exec("UPDATE wakeups SET generation = generation + 1, updated_at = ?", tx.ms()).Error; err != nil {
+			return err
+		}
+		return tx.wakeClock()
+	})
+}
+
+// Watch is a connection of its own that sees the commits of every other one.
+type Watch struct {
+	db   *gorm.DB
+	last int64
+}
+
+// Watch opens a watch on the ledger.
+func (l *Ledger) Watch(ctx context.Context) (*Watch, error) {
+	db, err := openHandle(l.path, 1, "query_only(1)")
+	if err != nil {
+		return nil, unavailable(l.path, err)
+	}
+	w := &Watch{db: db}
+	_, err = w.Changed(ctx)
+	return w, err
+}
+
+// Changed tells whether anything was committed since the last call. It costs a
+// few microseconds.
+func (w *Watch) Changed(ctx context.Context) (bool, error) {
+	var v int64
+	if err := w.db.WithContext(ctx).Raw("PRAGMA data_version").Scan(&v).Error; err != nil {
+		return false, err
+	}
+	changed := v != w.last
+	w.last = v
+	return changed, nil
+}
+
+// Close releases the connection.
+func (w *Watch) Close() error {
+	raw, err := w.db.DB()
+	if err != nil {
+		return err
+	}
+	return raw.Close()
+}

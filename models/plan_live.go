@@ -1,0 +1,96 @@
+package models
+
+import (
+	"fmt"
+	"time"
+)
+
+// planRuns looks after the runs that are under way: interrupts first, then
+// resumes and questions.
+func planRuns(in PlanInput, usable bool, out *Planned) {
+	for _, r := range in.Runs {
+		if r.CancelEventID != "" && !r.Busy {
+			out.Commands = append(out.Commands, in.interrupt(r))
+		}
+	}
+	for _, r := range in.Runs {
+		if r.CancelEventID == "" && usable {
+			planRun(in, r, out)
+		}
+	}
+}
+
+func (in PlanInput) interrupt(r LiveRun) Command {
+	return in.forRun(in.command(CommandInterrupt, r.RunID, r.CancelEventID, 1, "cancelled"), r)
+}
+
+func (in PlanInput) forRun(cmd Command, r LiveRun) Command {
+	cmd.RunID, cmd.AssignmentID, cmd.AssignmentRevision, cmd.TargetActorID = r.RunID, r.AssignmentID, r.Revision, r.ActorID
+	return cmd
+}
+
+// planRun resumes one run or asks a person about it. A run that works, waits for
+// a person, or has a message under way needs nothing.
+func planRun(in PlanInput, r LiveRun, out *Planned) {
+	if r.Status.Terminal() || !r.HasThread || r.Busy || r.Status == RunStarting {
+		return
+	}
+	if r.TurnActive {
+		if r.StaleEventID != "" && !r.Status.Waiting() {
+			out.Asks = append(out.Asks, ask(r, "run_stale", "the turn is active but shows no progress, and its claim expired"))
+		}
+		return
+	}
+	if r.AnswerEventID != "" && !r.Status.Waiting() {
+		out.Commands = append(out.Commands, in.resume(r, r.AnswerEventID, "answered", 0))
+		return
+	}
+	if r.Status.Waiting() || r.LastTurn == nil {
+		return
+	}
+	planAfterTurn(in, r, out)
+}
+
+// planAfterTurn decides by how the last turn ended.
+func planAfterTurn(in PlanInput, r LiveRun, out *Planned) {
+	t := r.LastTurn
+	switch t.Status {
+	case TurnCompleted:
+		if r.HandoffNudges >= MaxHandoffNudges {
+			out.Asks = append(out.Asks, ask(r, "no_handoff", "the turn ended without a handoff, also after a reminder"))
+			return
+		}
+		out.Commands = append(out.Commands, in.resume(r, t.ID, "no_handoff", 0))
+	case TurnLost, TurnInterrupted:
+		if r.LostInRow > MaxLostTurns {
+			out.Asks = append(out.Asks, ask(r, "turn_lost", fmt.Sprintf("%d turns in a row were lost", r.LostInRow)))
+			return
+		}
+		out.Commands = append(out.Commands, in.resume(r, t.ID, "turn_lost", 0))
+	case TurnFailed:
+		if r.FailedInRow >= MaxFailedTurns || !retryable(t.ErrorKind) {
+			out.Asks = append(out.Asks, ask(r, "turn_failed", fmt.Sprintf("the turn failed (%s): %s", t.ErrorKind, t.Error)))
+			return
+		}
+		out.Commands = append(out.Commands, in.resume(r, t.ID, "turn_failed", BackOff(r.FailedInRow)))
+	case TurnActive: // planRun has left already
+	}
+}
+
+// retryable tells whether a failed turn may succeed when it is tried again.
+func retryable(kind string) bool { return kind != "auth" && kind != "context" }
+
+func (in PlanInput) resume(r LiveRun, cause, reason string, wait time.Duration) Command {
+	cmd := in.forRun(in.command(CommandResume, r.RunID, cause, 1, reason), r)
+	cmd.PromptKind = PromptResume
+	if wait > 0 {
+		due := in.Now.Add(wait)
+		cmd.NotBefore = &due
+	}
+	return cmd
+}
+
+func ask(r LiveRun, kind, why string) Ask {
+	return Ask{RunID: r.RunID, AssignmentID: r.AssignmentID, Kind: kind,
+		Prompt: fmt.Sprintf("Run %s of %s needs a decision: %s. Answer with what the worker shall do next.", r.RunID, r.AssignmentID, why)}
+}
