@@ -1,0 +1,30 @@
+// Package appserver is the host of real Codex threads: a `codex app-server` child
+// process spoken to in JSON lines over its standard streams.
+//
+//	caller ─▶ Host ─▶ rpc ─▶ stream ─▶ stdin  ┐
+//	            ▲       │                      │ codex app-server
+//	 events ◀─ hub ◀────┴───── stream ◀ stdout ┘
+//
+// A host's life:
+//
+//	Open: spawn ─▶ initialize ─▶ open ──Close────────────▶ ended (Err nil)
+//	        │           │          └─EOF, exit, bad frame─▶ ended (Err says why)
+//	        └───────────┴─▶ startup_failed, with the end of stderr
+//
+// Invariants:
+//
+//   - One reader takes messages off the stream; it never waits for a caller. It
+//     waits only for a subscriber whose queue is full, which then slows Codex
+//     down instead of filling memory.
+//   - One message is at most MaxMessage bytes; a longer one ends the host.
+//     stderr is always drained, and only its end is kept.
+//   - Every request has a deadline; when the host ends, all that are open fail
+//     with codex.ErrClosed. No request is repeated here.
+//   - Every request of the server is answered within Options.AnswerTimeout, never
+//     for the session, then reported and logged.
+//   - The child has a process group of its own, which Close and every failure
+//     end whole. On Linux it also dies with its parent.
+//   - The whole configuration of a thread goes along at every start and resume,
+//     and a thread that did not take the permission profile is not handed out.
+//     The user's config.toml is never written.
+package appserver

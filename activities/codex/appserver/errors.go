@@ -1,0 +1,48 @@
+package appserver
+
+import (
+	"errors"
+	"strings"
+
+	"coxswain/activities/codex"
+)
+
+// refusals maps the server's error texts to kinds; its codes are not specific.
+// The first text found decides. Measured with Codex 0.171.0.
+var refusals = []struct {
+	text string
+	kind codex.ErrorKind
+}{
+	{"no active turn to", codex.ErrTurnMismatch},
+	{"expected active turn id", codex.ErrTurnMismatch},
+	{"already has an active writer", codex.ErrBusy},
+	{"no rollout found", codex.ErrUnknownID},
+	{"thread not found", codex.ErrUnknownID},
+	{"thread not loaded", codex.ErrUnknownID},
+	{"invalid thread id", codex.ErrUnknownID},
+}
+
+// textNoHistory is in the answer for a thread that has no turn yet, and for some
+// methods also for one that does not exist.
+const textNoHistory = "is not supported yet"
+
+// classify turns what a request failed with into a codex.Error.
+func classify(method string, err error) error {
+	var refusal *rpcError
+	if !errors.As(err, &refusal) {
+		return err // nil, or already of this package
+	}
+	kind := codex.ErrRefused
+	for _, r := range refusals {
+		if strings.Contains(refusal.Message, r.text) {
+			kind = r.kind
+			break
+		}
+	}
+	return &codex.Error{Kind: kind, Message: method, Cause: refusal}
+}
+
+func noHistory(err error) bool {
+	var refusal *rpcError
+	return errors.As(err, &refusal) && strings.Contains(refusal.Message, textNoHistory)
+}
