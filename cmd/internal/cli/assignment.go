@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+func (a *app) assignmentCommand() *urfave.Command {
+	return a.group("assignment", "create work, see it and call it off",
+		assignmentCreateLeaf(),
+		leaf{
+			name: "list", usage: "list assignments in the order in which they start", example: "cox assignment list --team web --lane ready",
+			options: []*option{
+				workspaceFilter(), teamFilter(),
+				{name: "status", kind: listKind, usage: "only this `STATUS`; may be repeated"},
+				{name: "lane", oneOf: models.Lanes(), usage: "only this `LANE` of the board"},
+				limitOption("assignments"),
+			},
+			run: assignmentList,
+		},
+		leaf{name: "show", usage: "show one assignment with its runs and events", argument: "ID", example: "cox assignment show add-search", run: assignmentShow},
+		leaf{
+			name: "cancel", usage: "call an assignment off", argument: "ID", example: "cox assignment cancel --reason \"no longer wanted\" add-search",
+			about:   "A run that is under way is interrupted; its end is waited for by the worker, not by this command.",
+			options: []*option{{name: "reason", required: true, usage: "why, in `WORDS`"}, baseOption()},
+			run:     assignmentCancel,
+		},
+		leaf{
+			name: "supersede", usage: "replace an assignment by another", argument: "ID", example: "cox assignment supersede --by add-search-2 --reason \"split in two\" add-search",
+			options: []*option{
+				{name: "by", kind: identKind, required: true, usage: "the `ID` of the assignment that replaces it"},
+				{name: "reason", required: true, usage: "why, in `WORDS`"}, baseOption(),
+			},
+			run: assignmentSupersede,
+		},
+	)
+}
+
+func assignmentList(ctx context.Context, in *call) error {
+	statuses, err := in.statuses()
+	if err != nil {
+		return err
+	}
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := l.Assignments(ctx, ledger.AssignmentFilter{
+		WorkspaceID: in.text("workspace"), TeamID: in.text("team"), Statuses: statuses, Limit: in.whole("limit"),
+	})
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"assignments": all}, func(p *printer) {
+		rows := make([][]any, 0, len(all))
+		for _, s := range all {
+			rows = append(rows, []any{s.ID, s.Status, s.Priority, s.TeamID, orDash(s.ClaimedBy), s.Title})
+		}
+		p.table("No assignment matches: cox assignment create --title \"…\"", []string{"ID", "STATUS", "PRIORITY", "TEAM", "WORKER", "TITLE"}, rows)
+	})
+}
+
+// allStatuses are the statuses of an assignment in the order of its life.
+func allStatuses() []models.AssignmentStatus {
+	return []models.AssignmentStatus{
+		models.AssignmentProposed, models.AssignmentReady, models.AssignmentClaimed, models.AssignmentRunning,
+		models.AssignmentAwaitingHuman, models.AssignmentAwaitingApproval, models.AssignmentAwaitingReview, models.AssignmentNeedsFix,
+		models.AssignmentBlocked, models.AssignmentAccepted, models.AssignmentRejected, models.AssignmentCancelled, models.AssignmentSuperseded,
+	}
+}
+
+// statuses are those that --status and --lane leave; nil is all of them.
+func (in *call) statuses() ([]models.AssignmentStatus, error) {
+	wanted, lane := in.list("status"), in.text("lane")
+	for _, s := range wanted {
+		if !slices.Contains(allStatuses(), models.AssignmentStatus(s)) {
+			return nil, models.Invalid("status", "%q is no status of an assignment", s).With("allowed", allStatuses())
+		}
+	}
+	if len(wanted) == 0 && lane == "" {
+		return nil, nil
+	}
+	var out []models.AssignmentStatus
+	for _, s := range allStatuses() {
+		if (len(wanted) == 0 || slices.Contains(wanted, string(s))) && (lane == "" || s.Lane() == lane) {
+			out = append(out, s)
+		}
+	}
+	if out == nil {
+		return nil, models.Invalid("status", "no status of --status stands in lane %s", lane)
+	}
+	return out, nil
+}
+
+func assignmentShow(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := l.AssignmentDetail(ctx, in.argument)
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"assignment": d}, func(p *printer) { p.assignment(d) })
+}
+
+func (p *printer) assignment(d ledger.AssignmentDetail) {
+	s := d.Assignment
+	p.facts("assignment", s.ID, "title", s.Title, "status", s.Status, "deferred", s.DeferredReason, "revision", s.Revision, "priority", s.Priority,
+		"workspace", s.WorkspaceID, "team", s.TeamID, "worker", s.TargetActorID(), "claimed by", s.ClaimedBy, "claim ends", s.LeaseExpiresAt,
+		"paths", s.AllowedPaths, "depends on", s.DependsOn, "handoff", s.HandoffEventID, "superseded by", s.SupersededBy,
+		"created by", s.CreatedBy, "created", s.CreatedAt, "completed", s.CompletedAt)
+	for _, ref := range s.ContextRefs() {
+		p.line("read first: %s %s", ref.Path, show(ref.Read))
+	}
+	for _, c := range s.AcceptanceCriteria {
+		p.line("criterion: %s", c)
+	}
+	p.heading("Runs")
+	p.runs(d.Runs)
+	p.heading("Events")
+	p.events(d.Events)
+	if len(d.Interventions) > 0 {
+		p.heading("Interventions")
+		p.interventions(d.Interventions)
+	}
+}
+
+func assignmentCancel(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	c := in.request()
+	s, err := l.CancelAssignment(ctx, c, in.argument, in.base(), in.text("reason"))
+	if err != nil {
+		return err
+	}
+	return in.changed(c, s)
+}
+
+func assignmentSupersede(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	c := in.request()
+	s, err := l.SupersedeAssignment(ctx, c, in.argument, in.text("by"), in.base(), in.text("reason"))
+	if err != nil {
+		return err
+	}
+	return in.changed(c, s)
+}
+
+func (in *call) changed(c *ledger.Call, s models.Assignment) error {
+	return in.answer(fields{"assignment": s, "replayed": c.Replayed}, func(p *printer) {
+		p.line("Assignment %s is %s, revision %d", s.ID, s.Status, s.Revision)
+	})
+}

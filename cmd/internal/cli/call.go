@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+// call is one invocation of one leaf: its options resolved, its argument
+// checked.
+type call struct {
+	*app
+	argument string
+	values   map[string]value
+}
+
+// begin checks what the parser left and resolves every option of the leaf.
+func (a *app) begin(c *urfave.Context, l leaf) (*call, error) {
+	in := &call{app: a, values: map[string]value{}}
+	for _, o := range append(slices.Clone(l.options), commonOptions()...) {
+		v, err := a.resolve(c, o)
+		if err != nil {
+			return nil, err
+		}
+		in.values[o.name] = v
+	}
+	a.json = in.on("json") || in.text("format") == "json"
+	argument, err := a.positional(c, l)
+	in.argument = argument
+	return in, err
+}
+
+func (a *app) positional(c *urfave.Context, l leaf) (string, error) {
+	given := c.Args().Slice()
+	if !slices.Contains(a.args, "--") {
+		for _, arg := range given {
+			if strings.HasPrefix(arg, "-") && arg != "-" {
+				return "", flagAfterArgument(arg)
+			}
+		}
+	}
+	allowed := 1
+	if l.argument == "" {
+		allowed = 0
+	}
+	if len(given) > allowed {
+		return "", models.Invalid("arguments", "unexpected argument %q", given[allowed]).Hint("%s --help", c.Command.HelpName)
+	}
+	if len(given) == 1 {
+		return given[0], nil
+	}
+	if l.argument != "" && !strings.HasPrefix(l.argument, "[") {
+		return "", models.Invalid(l.argument, "is required").Hint("%s --help", c.Command.HelpName)
+	}
+	return "", nil
+}
+
+// The readers return resolved options; an option that the leaf did not declare
+// is a mistake of the program.
+func (in *call) value(name string) value {
+	v, ok := in.values[name]
+	if !ok {
+		panic("cli: option --" + name + " is not declared by this command")
+	}
+	return v
+}
+
+func (in *call) text(name string) string           { return in.value(name).parsed.(string) }
+func (in *call) on(name string) bool               { return in.value(name).parsed.(bool) }
+func (in *call) whole(name string) int             { return in.value(name).parsed.(int) }
+func (in *call) span(name string) time.Duration    { return in.value(name).parsed.(time.Duration) }
+func (in *call) list(name string) []string         { return in.value(name).parsed.([]string) }
+func (in *call) object(name string) map[string]any { return in.value(name).parsed.(map[string]any) }
+
+// given tells whether the option's value is not its default.
+func (in *call) given(name string) bool { return in.value(name).source != "default" }
+
+// base is the caller's base revision, nil when none was named.
+func (in *call) base() *int {
+	if !in.given("base-revision") {
+		return nil
+	}
+	n := in.whole("base-revision")
+	return &n
+}
+
+// paths are the ledger's files for this invocation.
+func (in *call) paths() (ledger.Paths, error) {
+	return ledger.ResolvePaths(in.text("state-dir"), in.text("db"), in.env)
+}
+
+// ledger opens the ledger at its first use; it has to exist.
+func (in *call) ledger(ctx context.Context) (*ledger.Ledger, error) { return in.open(ctx, true) }
+
+// newLedger opens the ledger and creates it where needed.
+func (in *call) newLedger(ctx context.Context) (*ledger.Ledger, error) { return in.open(ctx, false) }
+
+func (in *call) open(ctx context.Context, mustExist bool) (*ledger.Ledger, error) {
+	if in.opened != nil {
+		return in.opened, nil
+	}
+	paths, err := in.paths()
+	if err != nil {
+		return nil, err
+	}
+	in.opened, err = ledger.Open(ctx, ledger.Options{Path: paths.DB, MustExist: mustExist})
+	return in.opened, err
+}
+
+// log is the logger of the invocation, on stderr.
+func (in *call) log() *slog.Logger {
+	if in.logger == nil {
+		var level slog.Level
+		if err := level.UnmarshalText([]byte(in.text("log-level"))); err != nil {
+			level = slog.LevelWarn // the option's words are all levels; this is for a new one
+		}
+		in.logger = slog.New(slog.NewTextHandler(in.io.Err, &slog.HandlerOptions{Level: level}))
+	}
+	return in.logger
+}
+
+// by is the person who types, or the actor that --actor names.
+func (in *call) by() models.Principal {
+	if id := in.text("actor"); id != "" {
+		return models.Principal{ActorID: id, Role: models.RoleHuman}
+	}
+	return models.Principal{ActorID: "human:" + login(in.env), Role: models.RoleHuman}
+}
+
+// request starts a ledger call by that person, under --request-id.
+func (in *call) request() *ledger.Call {
+	return ledger.As(in.by()).Request(in.text("request-id"))
+}
+
+// login is the name of the operating system's user, in the letters of an id.
+func login(env func(string) (string, bool)) string {
+	name := ""
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	for _, variable := range []string{"USER", "LOGNAME", "USERNAME"} {
+		if name == "" {
+			name, _ = env(variable)
+		}
+	}
+	if name = idFrom(name); name == "" {
+		name = "unknown"
+	}
+	return models.IDPart(name)
+}
+
+// idFrom makes an id of any text: other characters become "-", ends are
+// stripped.
+func idFrom(text string) string {
+	mapped := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("._-", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, text)
+	return models.IDPart(strings.Trim(mapped, "-."))
+}

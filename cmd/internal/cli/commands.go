@@ -1,0 +1,20 @@
+package cli
+
+import urfave "github.com/urfave/cli/v2"
+
+// commands is the whole tree, in the order of help.
+func (a *app) commands() []*urfave.Command {
+	return []*urfave.Command{
+		a.workspaceCommand(),
+		a.teamCommand(),
+		a.actorCommand(),
+		a.assignmentCommand(),
+		a.runCommand(),
+		a.reviewCommand(),
+		a.interventionCommand(),
+		a.nodeCommand(),
+		a.command(eventsLeaf()),
+		a.command(mcpLeaf()),
+		a.command(versionLeaf()),
+	}
+}

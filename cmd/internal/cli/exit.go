@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"coxswain/models"
+)
+
+// The exit codes of cox (design, commands). A number is never reused.
+const (
+	exitDone        = 0
+	exitInternal    = 1
+	exitUsage       = 2 // usage, invalid input, secret
+	exitConflict    = 3
+	exitNotFound    = 4
+	exitBlocked     = 5 // dependency, parallelism, rate limit
+	exitRecovery    = 6 // recovery or override needed
+	exitUnavailable = 7 // engine, adapter, ledger busy or of another schema
+	exitForbidden   = 8
+	exitInterrupted = 130
+)
+
+// exitCodes is the only table from codes of errors to exit codes.
+func exitCodes() map[models.Code]int {
+	return map[models.Code]int{
+		models.CodeInternal:                 exitInternal,
+		models.CodeInvalidArgument:          exitUsage,
+		models.CodeDependencyCycle:          exitUsage,
+		models.CodeSecretDetected:           exitUsage,
+		models.CodeLeaseConflict:            exitConflict,
+		models.CodeStaleRevision:            exitConflict,
+		models.CodeVersionConflict:          exitConflict,
+		models.CodeIdempotencyConflict:      exitConflict,
+		models.CodeNotFound:                 exitNotFound,
+		"DEPENDENCY_BLOCKED":                exitBlocked,
+		models.CodeLedgerBusy:               exitUnavailable,
+		models.CodeLedgerUnavailable:        exitUnavailable,
+		models.CodeSchemaVersionUnsupported: exitUnavailable,
+		models.CodeAdapterUnavailable:       exitUnavailable,
+		models.CodeEngineUnavailable:        exitUnavailable,
+		models.CodeForbidden:                exitForbidden,
+		models.CodeInterrupted:              exitInterrupted,
+	}
+}
+
+// finish reports the error, if any, and chooses the exit code.
+func (a *app) finish(ctx context.Context, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	e := asError(ctx, err)
+	fmt.Fprintf(a.io.Err, "%s: %s\n", a.called, clean(e.Error()))
+	if e.Next != "" {
+		fmt.Fprintf(a.io.Err, "next: %s\n", clean(e.Next))
+	}
+	if (a.json || wantsJSON(a.args, a.env)) && !a.wrote {
+		if err := a.document(failure(e)); err != nil {
+			fmt.Fprintf(a.io.Err, "%s: %s\n", a.called, err)
+		}
+	}
+	if code, ok := exitCodes()[e.Code]; ok {
+		return code
+	}
+	return exitInternal
+}
+
+// asError finds the typed error in the chain; anything else is INTERNAL, except
+// that the end of the process's own context is INTERRUPTED.
+func asError(ctx context.Context, err error) *models.Error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return models.Errorf(models.CodeInterrupted, "interrupted")
+	}
+	var e *models.Error
+	if errors.As(err, &e) {
+		return helped(e)
+	}
+	return models.Errorf(models.CodeInternal, "%s", err)
+}
+
+// helped adds the list to look into where an entity was not found and nothing
+// better is known.
+func helped(e *models.Error) *models.Error {
+	entity, _ := e.Details["entity"].(string)
+	listed := []string{"workspace", "team", "actor", "assignment", "run", "node", "intervention"}
+	if e.Code != models.CodeNotFound || e.Next != "" || !slices.Contains(listed, entity) {
+		return e
+	}
+	return e.Hint("cox %s list", entity)
+}
+
+func failure(e *models.Error) any {
+	details := e.Details
+	if details == nil {
+		details = map[string]any{}
+	}
+	return map[string]any{"ok": false, "error": map[string]any{
+		"code": e.Code, "message": e.Error(), "next": e.Next, "details": details,
+	}}
+}
+
+// wantsJSON looks for --json where the parser or the configuration failed before
+// options were resolved.
+func wantsJSON(args []string, env func(string) (string, bool)) bool {
+	for i, arg := range args {
+		switch name := strings.TrimLeft(arg, "-"); {
+		case arg == "--":
+			return false
+		case name == arg:
+		case name == "json", name == "json=true", name == "format=json":
+			return true
+		case name == "format" && slices.Index(args[i+1:], "json") == 0:
+			return true
+		}
+	}
+	asked, _ := env("COX_JSON")
+	on, err := parseTruth("json", asked)
+	format, _ := env("COX_FORMAT")
+	return err == nil && on || format == "json"
+}

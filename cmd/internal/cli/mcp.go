@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"io"
+
+	"coxswain/activities/gitscope"
+	"coxswain/cmd/internal/mcpserver"
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+func mcpLeaf() leaf {
+	return leaf{
+		name: "mcp", aliases: []string{"serve"}, usage: "serve the ledger's tools to an agent over stdio",
+		about: "With COX_BINDING_TOKEN in the environment the server is bound to that thread's work and offers its\n" +
+			"tools alone. Without it --role says who a person starts it as; only integrator and human decide.\n" +
+			"The token is never a flag, because other users can read a process's arguments.",
+		example: "cox mcp --role agent --actor codex-worker-7",
+		options: []*option{{name: "role", fallback: "agent", env: []string{"COX_ROLE"}, oneOf: []string{"agent", "integrator", "human"}, usage: "`ROLE` of an unbound server: agent, integrator or human"}},
+		run:     mcp,
+	}
+}
+
+func mcp(ctx context.Context, in *call) error {
+	token, _ := in.env("COX_BINDING_TOKEN")
+	principal := models.Principal{ActorID: in.text("actor"), Role: models.Role(in.text("role"))}
+	if token == "" && principal.ActorID == "" {
+		if principal.Role != models.RoleHuman {
+			return models.Invalid("actor", "an unbound server for role %s needs the actor it serves", principal.Role).
+				Hint("cox mcp --role %s --actor ID", principal.Role)
+		}
+		principal = in.by()
+	}
+	l, err := in.openForMCP(ctx, token)
+	if err != nil {
+		return err
+	}
+	return mcpserver.Serve(ctx, mcpserver.Options{
+		Ledger: l, Token: token, Principal: principal, Head: head, Version: Version, Logger: in.log(),
+		In: readCloser(in.io.In), Out: writeCloser(in.io.Out),
+	})
+}
+
+// openForMCP opens the ledger; a token can only be of one that exists.
+func (in *call) openForMCP(ctx context.Context, token string) (*ledger.Ledger, error) {
+	if token != "" {
+		return in.ledger(ctx)
+	}
+	return in.newLedger(ctx)
+}
+
+// head reads the commit that a workspace's HEAD names.
+func head(ctx context.Context, w models.Workspace) (string, error) {
+	repo, err := gitscope.Open(w.RepoRoot, w.GitCommonDir)
+	if err != nil {
+		return "", err
+	}
+	commit, _, err := repo.Head(ctx)
+	return commit, err
+}
+
+func readCloser(r io.Reader) io.ReadCloser {
+	if rc, ok := r.(io.ReadCloser); ok {
+		return rc
+	}
+	return io.NopCloser(r)
+}
+
+func writeCloser(w io.Writer) io.WriteCloser {
+	if wc, ok := w.(io.WriteCloser); ok {
+		return wc
+	}
+	return nopWriteCloser{w}
+}
+
+type nopWriteCloser struct{ io.Writer }
+
+func (nopWriteCloser) Close() error { return nil }

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"coxswain/models"
+)
+
+func (a *app) nodeCommand() *urfave.Command {
+	return a.group("node", "see the hosts that run agents",
+		leaf{name: "list", usage: "list nodes", example: "cox node list", run: nodeList},
+		leaf{name: "show", usage: "show a node and what its adapters can do", argument: "ID", example: "cox node show my-laptop", run: nodeShow},
+	)
+}
+
+// nodeOption names this host. Workspaces remember it, so that their work runs
+// where their files are.
+func nodeOption() *option {
+	return &option{name: "node", kind: identKind, env: []string{"COX_NODE"}, usage: "`ID` of this host; default: made from its name"}
+}
+
+// node is the id of this host.
+func (in *call) node() (string, error) {
+	if id := in.text("node"); id != "" {
+		return id, nil
+	}
+	host, err := os.Hostname()
+	if id := idFrom(host); err == nil && id != "" {
+		return id, nil
+	}
+	return "", models.Invalid("node", "the host has no usable name").Hint("set COX_NODE, or add --node ID").Because(err)
+}
+
+func nodeList(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	nodes, err := l.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"nodes": nodes}, func(p *printer) {
+		rows := make([][]any, 0, len(nodes))
+		for _, n := range nodes {
+			rows = append(rows, []any{n.ID, n.Name, n.Incarnation, limit(n.MaxRuns), strings.Join(slices.Sorted(maps.Keys(n.Probes)), ", "), n.HeartbeatAt})
+		}
+		p.table("No node yet: cox up starts one", []string{"ID", "NAME", "INCARNATION", "MAX RUNS", "ADAPTERS", "HEARTBEAT"}, rows)
+	})
+}
+
+func nodeShow(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := l.Node(ctx, in.argument)
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"node": n}, func(p *printer) {
+		p.facts("node", n.ID, "name", n.Name, "incarnation", n.Incarnation, "max runs", limit(n.MaxRuns), "heartbeat", n.HeartbeatAt)
+		rows := [][]any{}
+		for _, kind := range slices.Sorted(maps.Keys(n.Probes)) {
+			probe := n.Probes[kind]
+			rows = append(rows, []any{kind, probe.Version, probe.Transport, probe.Status, probe.SandboxProved, probe.Missing(), probe.Reason})
+		}
+		p.heading("Adapters")
+		p.table("No adapter has been probed.", []string{"ADAPTER", "VERSION", "TRANSPORT", "STATUS", "SANDBOX PROVED", "MISSING", "REASON"}, rows)
+	})
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+func (a *app) runCommand() *urfave.Command {
+	return a.group("run", "see the attempts at assignments",
+		leaf{
+			name: "list", usage: "list runs", example: "cox run list --team web --open",
+			options: []*option{
+				workspaceFilter(), teamFilter(),
+				{name: "assignment", kind: identKind, usage: "only runs of this assignment `ID`"},
+				{name: "by", usage: "only runs of this actor `ID`"},
+				{name: "open", kind: truthKind, usage: "only runs whose end is not proven"},
+				limitOption("runs"),
+			},
+			run: runList,
+		},
+		leaf{name: "show", usage: "show one run: thread, cursor, tokens, turns", argument: "ID", example: "cox run show run_0f3c", run: runShow},
+	)
+}
+
+func runList(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	runs, err := l.Runs(ctx, ledger.RunFilter{
+		WorkspaceID: in.text("workspace"), TeamID: in.text("team"), AssignmentID: in.text("assignment"),
+		ActorID: in.text("by"), OpenOnly: in.on("open"), Limit: in.whole("limit"),
+	})
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"runs": runs}, func(p *printer) { p.runs(runs) })
+}
+
+func (p *printer) runs(runs []models.Run) {
+	rows := make([][]any, 0, len(runs))
+	for _, r := range runs {
+		rows = append(rows, []any{r.ID, r.AssignmentID, r.Attempt, r.Status, r.ActorID, r.StartedAt, ended(r)})
+	}
+	p.table("No run yet.", []string{"RUN", "ASSIGNMENT", "ATTEMPT", "STATUS", "ACTOR", "STARTED", "ENDED"}, rows)
+}
+
+func ended(r models.Run) string {
+	if r.EndedAt == nil {
+		return "-"
+	}
+	return when(*r.EndedAt)
+}
+
+func runShow(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := l.RunDetail(ctx, in.argument)
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"run": d}, func(p *printer) { p.run(d) })
+}
+
+func (p *printer) run(d ledger.RunDetail) {
+	r := d.Run
+	p.facts("run", r.ID, "assignment", r.AssignmentID, "attempt", r.Attempt, "status", r.Status, "actor", r.ActorID, "node", r.NodeID,
+		"session", r.SessionKind+" "+r.SessionRef, "open it", r.InteractiveURL, "worktree", r.WorktreePath, "branch", r.Branch,
+		"base commit", r.BaseCommit, "head commit", r.HeadCommit, "resumes", r.ResumeOfRunID,
+		"tokens", tokens(r.Tokens), "started", r.StartedAt, "heartbeat", r.HeartbeatAt, "claim ends", r.LeaseExpiresAt,
+		"handed off", r.HandedOffAt, "ended", r.EndedAt, "reason", r.EndReason)
+	if cursor, ok := r.Metadata["communication_cursor"].(map[string]any); ok {
+		p.heading("Cursor")
+		p.facts(sortedPairs(cursor)...)
+	}
+	p.heading("Turns")
+	rows := make([][]any, 0, len(d.Turns))
+	for _, t := range d.Turns {
+		rows = append(rows, []any{t.ID, t.Status, t.Items, orDash(t.LastItem), t.StartedAt, t.EndedAt, t.Error})
+	}
+	p.table("No turn yet.", []string{"TURN", "STATUS", "ITEMS", "LAST ITEM", "STARTED", "ENDED", "ERROR"}, rows)
+	p.heading("Events")
+	p.events(d.Events)
+	if len(d.Interventions) > 0 {
+		p.heading("Interventions")
+		p.interventions(d.Interventions)
+	}
+}
+
+func tokens(u models.TokenUsage) string {
+	if u.Total == 0 && !u.Incomplete {
+		return ""
+	}
+	shown := show(u.Total) + " (" + show(u.Input) + " in, " + show(u.Output) + " out)"
+	if u.Incomplete {
+		shown += ", incomplete"
+	}
+	return shown
+}

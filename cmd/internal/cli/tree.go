@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"coxswain/models"
+)
+
+// leaf is one command that does something.
+type leaf struct {
+	name     string
+	aliases  []string
+	usage    string // one line
+	about    string // what a person needs besides the line
+	example  string // one command line that works
+	argument string // "" none, "ID" one that is required, "[PATH]" one that is optional
+	hidden   bool
+	options  []*option
+	run      func(context.Context, *call) error
+}
+
+// command turns the leaf into one of the library's commands.
+func (a *app) command(l leaf) *urfave.Command {
+	return &urfave.Command{
+		Name: l.name, Aliases: l.aliases, Usage: l.usage, ArgsUsage: l.argument, Hidden: l.hidden,
+		Description:     describe(l),
+		Flags:           append(flagsOf(l.options), flagsOf(commonOptions())...),
+		HideHelpCommand: true, // or "help" and "h" could not be ids
+		OnUsageError:    usageError,
+		Action:          a.action(l),
+	}
+}
+
+func describe(l leaf) string {
+	parts := []string{}
+	if l.about != "" {
+		parts = append(parts, l.about)
+	}
+	return strings.Join(append(parts, "Example:\n  "+l.example), "\n\n")
+}
+
+// group makes a command that only holds others.
+func (a *app) group(name, usage string, leaves ...leaf) *urfave.Command {
+	subs := make([]*urfave.Command, 0, len(leaves))
+	for _, l := range leaves {
+		subs = append(subs, a.command(l))
+	}
+	return &urfave.Command{
+		Name: name, Usage: usage, Subcommands: subs, Flags: flagsOf(commonOptions()),
+		HideHelpCommand: true, OnUsageError: usageError, Action: a.unmatched,
+	}
+}
+
+// action wraps a leaf's body: options resolved and checked before, nothing after.
+func (a *app) action(l leaf) urfave.ActionFunc {
+	return func(c *urfave.Context) error {
+		in, err := a.begin(c, l)
+		if err != nil {
+			return err
+		}
+		return l.run(c.Context, in)
+	}
+}
+
+// unmatched runs on a group: either no command was named, or an unknown one.
+func (a *app) unmatched(c *urfave.Context) error {
+	line := c.Command.HelpName
+	if name := c.Args().First(); name != "" {
+		if strings.HasPrefix(name, "-") {
+			return flagAfterArgument(name)
+		}
+		return models.Invalid("command", "unknown command %q of %s. %s", name, line,
+			urfave.SuggestCommand(c.Command.Subcommands, name)).Hint("%s --help", line)
+	}
+	names := []string{}
+	for _, sub := range c.Command.Subcommands {
+		if !sub.Hidden {
+			names = append(names, sub.Name)
+		}
+	}
+	return models.Invalid("command", "%s needs a command: %s", line, strings.Join(names, ", ")).Hint("%s --help", line)
+}
+
+var undefinedFlag = regexp.MustCompile(`^flag provided but not defined: -+(.+)$`)
+
+// usageError turns what the flag parser reports into a usage error.
+func usageError(c *urfave.Context, err error, _ bool) error {
+	if match := undefinedFlag.FindStringSubmatch(err.Error()); match != nil {
+		message := "unknown flag --" + match[1]
+		if near := urfave.SuggestFlag(c.Command.Flags, match[1], false); near != "" {
+			message += ". Did you mean " + near + "?"
+		}
+		err = errors.New(message)
+	}
+	return models.Errorf(models.CodeInvalidArgument, "%s", err).With("field", "flags").Hint("%s --help", c.Command.HelpName)
+}
+
+func flagAfterArgument(flag string) error {
+	return models.Invalid("arguments", "flags go before arguments; %q came after one", flag).
+		Hint("move it before the argument, or put -- before an argument that begins with a dash")
+}

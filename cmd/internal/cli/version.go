@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+
+	"coxswain/models/ledger"
+)
+
+// Version is the release; the build sets it with -ldflags -X.
+var Version = "dev"
+
+func versionLeaf() leaf {
+	return leaf{
+		name: "version", usage: "print the version", example: "cox version --json",
+		about: "Prints the release, the commit it was built from and the ledger schema it writes.",
+		run:   version,
+	}
+}
+
+func version(_ context.Context, in *call) error {
+	commit := buildCommit()
+	doc := fields{"version": map[string]any{
+		"version": Version, "commit": commit, "go": runtime.Version(),
+		"platform": runtime.GOOS + "/" + runtime.GOARCH, "schema": ledger.SchemaVersion,
+	}}
+	return in.answer(doc, func(p *printer) {
+		p.line("cox %s", Version)
+		p.facts("commit", commit, "go", runtime.Version(), "platform", runtime.GOOS+"/"+runtime.GOARCH, "schema", ledger.SchemaVersion)
+	})
+}
+
+// buildCommit is the revision that the Go tool recorded, "" outside a checkout.
+func buildCommit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"coxswain/activities/gitscope"
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+func (a *app) workspaceCommand() *urfave.Command {
+	return a.group("workspace", "register repositories and see them",
+		leaf{
+			name: "add", usage: "register a repository", argument: "[PATH]",
+			about:   "Registers the repository that contains PATH, the current folder when left out.\nDoing it again changes only what is named.",
+			example: "cox workspace add --id site ~/src/site",
+			options: []*option{
+				{name: "id", kind: identKind, usage: "the workspace's `ID`; default: made from the folder's name"},
+				{name: "name", usage: "`NAME` for people; default: the folder's name"},
+				nodeOption(),
+				{name: "max-runs", kind: wholeKind, env: []string{"COX_MAX_RUNS"}, usage: "at most `N` runs at a time; without it no limit, or what is stored"},
+			},
+			run: workspaceAdd,
+		},
+		leaf{name: "list", usage: "list workspaces", example: "cox workspace list", run: workspaceList},
+		leaf{name: "show", usage: "show one workspace", argument: "[ID]", example: "cox workspace show site",
+			about: "Without ID: the workspace that contains the current folder.", options: []*option{workspaceOption()}, run: workspaceShow},
+		leaf{name: "archive", usage: "hide a workspace and turn its loops off", argument: "ID", example: "cox workspace archive site",
+			about: "Nothing is deleted and running work goes on.", run: workspaceArchive},
+	)
+}
+
+func workspaceAdd(ctx context.Context, in *call) error {
+	path := in.argument
+	if path == "" {
+		path = "."
+	}
+	repo, err := gitscope.Discover(ctx, path)
+	if err != nil {
+		return err
+	}
+	branch, err := repo.DefaultBranch(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := in.newLedger(ctx)
+	if err != nil {
+		return err
+	}
+	request, err := in.newWorkspace(ctx, l, repo, branch)
+	if err != nil {
+		return err
+	}
+	c := in.request()
+	w, err := l.RegisterWorkspace(ctx, c, request)
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"workspace": w, "replayed": c.Replayed}, func(p *printer) {
+		p.line("Workspace %s is %s", w.ID, w.RepoRoot)
+		p.line("next: cox team create --workspace %s TEAM", w.ID)
+	})
+}
+
+// newWorkspace fills in what was not named: a registered root keeps its id.
+func (in *call) newWorkspace(ctx context.Context, l *ledger.Ledger, repo gitscope.Repo, branch string) (ledger.NewWorkspace, error) {
+	request := ledger.NewWorkspace{
+		ID: in.text("id"), Name: in.text("name"), RepoRoot: repo.Root, GitCommonDir: repo.CommonDir,
+		DefaultBranch: branch, MaxRuns: in.whole("max-runs"),
+	}
+	known, found, err := l.WorkspaceAt(ctx, repo.Root)
+	if err != nil {
+		return request, err
+	}
+	if request.ID == "" && found {
+		request.ID = known.ID
+	}
+	if request.NodeID, err = in.node(); err != nil {
+		return request, err
+	}
+	folder := filepath.Base(repo.Root)
+	if request.ID == "" {
+		if request.ID = idFrom(folder); request.ID == "" {
+			return request, models.Invalid("id", "the folder %q gives no id", folder).Hint("add --id ID")
+		}
+	}
+	if request.Name == "" && !found {
+		request.Name = folder
+	}
+	return request, nil
+}
+
+func workspaceList(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := l.Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"workspaces": all}, func(p *printer) {
+		rows := make([][]any, 0, len(all))
+		for _, w := range all {
+			rows = append(rows, []any{w.ID, w.Status, w.TeamCount, w.AssignmentTotal, w.RepoRoot})
+		}
+		p.table("No workspace yet: cox workspace add", []string{"ID", "STATUS", "TEAMS", "ASSIGNMENTS", "ROOT"}, rows)
+	})
+}
+
+func workspaceShow(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := in.workspaceNamed(ctx, l)
+	if err != nil {
+		return err
+	}
+	teams, err := l.Teams(ctx, w.ID)
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"workspace": w, "teams": teams}, func(p *printer) {
+		p.facts("workspace", w.ID, "name", w.Name, "status", w.Status, "root", w.RepoRoot, "git", w.GitCommonDir,
+			"default branch", w.DefaultBranch, "node", w.NodeID, "max runs", limit(w.MaxRuns), "updated", w.UpdatedAt)
+		p.heading("Teams")
+		p.teams(teams)
+	})
+}
+
+// workspaceNamed is the workspace of the argument, else the usual default.
+func (in *call) workspaceNamed(ctx context.Context, l *ledger.Ledger) (models.Workspace, error) {
+	if in.argument != "" {
+		return l.Workspace(ctx, in.argument)
+	}
+	return in.workspace(ctx, l)
+}
+
+func workspaceArchive(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	c := in.request()
+	w, err := l.ArchiveWorkspace(ctx, c, in.argument)
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"workspace": w, "replayed": c.Replayed}, func(p *printer) {
+		p.line("Workspace %s is archived", w.ID)
+	})
+}
+
+// limit shows a cap of which 0 means none.
+func limit(n int) string {
+	if n == 0 {
+		return "no limit"
+	}
+	return show(n)
+}
+
+// orDash keeps a column visible where the value is empty.
+func orDash(s string) string {
+	if strings.TrimSpace(s) == "" {
+		return "-"
+	}
+	return s
+}
