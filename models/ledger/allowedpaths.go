@@ -1,0 +1,85 @@
+package ledger
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"coxswain/models"
+)
+
+// MaxPathPattern is the longest allowed path in bytes.
+const MaxPathPattern = 1024
+
+// allowedPaths checks and cleans the patterns of an assignment: relative to the
+// workspace, slash-separated, without "..", valid for doublestar. An absolute one
+// inside the root is made relative by its text alone.
+func allowedPaths(in []string, root string) ([]string, error) {
+	out := make([]string, 0, len(in))
+	for _, entry := range in {
+		p, err := allowedPath(entry, root)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func allowedPath(entry, root string) (string, error) {
+	refuse := func(why string) (string, error) {
+		return "", models.Invalid("allowed_paths", "%q %s", entry, why).With("entry", entry)
+	}
+	p := strings.TrimSpace(entry)
+	if root != "" && filepath.IsAbs(p) {
+		base := strings.TrimSuffix(filepath.ToSlash(root), "/")
+		switch {
+		case p == base:
+			p = "."
+		case strings.HasPrefix(p, base+"/"):
+			p = p[len(base)+1:]
+		}
+	}
+	switch {
+	case p == "":
+		return refuse("is blank")
+	case len(p) > MaxPathPattern:
+		return refuse("is too long")
+	case strings.ContainsAny(p, "\x00\n\r"):
+		return refuse("holds a control character")
+	case filepath.IsAbs(p) || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~"):
+		return refuse("must be relative to the workspace")
+	case len(p) > 1 && p[1] == ':':
+		return refuse("must be relative to the workspace, with slashes")
+	case hasParent(p):
+		return refuse("must not leave the workspace by \"..\"")
+	case !doublestar.ValidatePattern(p):
+		return refuse("is not a valid pattern")
+	}
+	return tidy(p), nil
+}
+
+// hasParent tells whether any segment, in an alternative too, is "..".
+func hasParent(p string) bool {
+	segments := strings.FieldsFunc(p, func(r rune) bool { return strings.ContainsRune(`/\{},`, r) })
+	for _, s := range segments {
+		if s == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// tidy removes empty and "." segments of plain paths; a pattern keeps its text
+// but for a trailing slash, where a directory is meant.
+func tidy(p string) string {
+	if !strings.ContainsAny(p, `*?[{\`) {
+		return path.Clean(p)
+	}
+	for strings.HasPrefix(p, "./") {
+		p = p[2:]
+	}
+	return p
+}
