@@ -61,6 +61,7 @@ type StartCandidate struct {
 	FailedStarts  int      // failed start commands of this revision
 	LastFailure   time.Time
 	FailureReason string
+	Asked         bool // a person was asked about the failures and has not answered
 	OnThread      bool // a bound thread exists, so that a fix continues on it
 }
 

@@ -14,11 +14,13 @@ func planReviews(in PlanInput, usable bool, out *Planned) {
 		if r.Nudges > 0 && in.Now.Before(r.LastNudgeAt.Add(in.Loop.ReviewNudgeInterval())) {
 			continue
 		}
-		if r.Nudges >= in.Loop.ReviewMaxNudges {
+		if r.Nudges >= in.Loop.ReviewMaxNudges && !r.Asked {
 			askReview(r, out)
 			continue
 		}
-		due = append(due, r)
+		if r.Nudges <= in.Loop.ReviewMaxNudges { // the last one says that a person was asked
+			due = append(due, r)
+		}
 	}
 	if len(due) == 0 || !usable || in.OpenNudge || !in.ReviewIdle || in.ReviewedBy == RoleHuman || in.OneAssignment != "" {
 		return
@@ -26,7 +28,7 @@ func planReviews(in PlanInput, usable bool, out *Planned) {
 	oldest := due[0]
 	cmd := in.command(CommandNudge, in.TeamID, oldest.EventID, oldest.Nudges+1, "undecided handoffs")
 	cmd.PromptKind = PromptReview
-	if oldest.Nudges > 0 {
+	if oldest.Nudges >= in.Loop.ReviewMaxNudges {
 		cmd.PromptKind = PromptEscalation
 	}
 	for _, r := range due {
@@ -36,9 +38,6 @@ func planReviews(in PlanInput, usable bool, out *Planned) {
 }
 
 func askReview(r ReviewDue, out *Planned) {
-	if r.Asked {
-		return
-	}
 	out.Asks = append(out.Asks, Ask{RunID: r.RunID, AssignmentID: r.AssignmentID, Kind: "review_ignored",
 		Prompt: fmt.Sprintf("The handoff %s of %s was nudged %d times and is still undecided. Decide it: cox review list", r.EventID, r.AssignmentID, r.Nudges)})
 }

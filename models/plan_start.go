@@ -25,7 +25,7 @@ func planStarts(in PlanInput, usable bool, why string, out *Planned) {
 			free--
 			continue
 		}
-		if left.Code == "start_failed" && free >= 0 {
+		if left.Code == "start_failed" && !c.Asked && !in.OnlyLive {
 			askStartFailed(c, out)
 		}
 		left.AssignmentID = c.ID

@@ -109,12 +109,22 @@ func (l *Ledger) FailCommand(ctx context.Context, commandID, owner, reason strin
 			return err
 		}
 		if cmd.Type == models.CommandStart {
-			if err := tx.endRun(cmd.RunID, models.RunFailed, reason); err != nil {
+			if err := tx.undoStart(cmd, reason); err != nil {
 				return err
 			}
 		}
 		return tx.closeCommand(cmd, models.CommandFailed, "nothing_done", reason)
 	})
+}
+
+// undoStart ends the run of a failed start and gives back the paths of an
+// assignment that never ran.
+func (tx *Tx) undoStart(cmd models.Command, reason string) error {
+	if err := tx.finishRun(cmd.RunID, models.RunFailed, reason); err != nil {
+		return err
+	}
+	_, err := tx.swap(&models.Assignment{}, map[string]any{"active_run_id": ""}, "id = ? AND active_run_id = ? AND status = 'ready'", cmd.AssignmentID, cmd.RunID)
+	return err
 }
 
 // RecordThread writes the thread that an attempt started for a command's binding.
@@ -212,7 +222,7 @@ func (tx *Tx) supersedeOutsider(a models.Assignment, newRun string) error {
 	var old []models.Run
 	err := tx.db.Where("assignment_id = ? AND ended_at IS NULL AND id <> ?", a.ID, newRun).Find(&old).Error
 	for _, r := range old {
-		err = errors.Join(err, tx.endRun(r.ID, models.RunSuperseded, "its claim expired"))
+		err = errors.Join(err, tx.finishRun(r.ID, models.RunSuperseded, "its claim expired"))
 	}
 	return err
 }

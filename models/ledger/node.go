@@ -63,7 +63,7 @@ func (tx *Tx) adoptRuns(nodeID string) error {
 		return err
 	}
 	for _, r := range runs {
-		if err := tx.renew(r, r.TeamID); err != nil {
+		if err := tx.prolong(r); err != nil {
 			return err
 		}
 	}

@@ -36,7 +36,11 @@ func (l *Ledger) QueueMessage(ctx context.Context, commandID, owner, text string
 		}
 		item := models.OutboxItem{ID: models.MessageID(cmd.ID), BindingID: b.ID, Generation: b.Generation, ThreadID: b.ThreadID,
 			CommandID: cmd.ID, RunID: cmd.RunID, Kind: cmd.PromptKind, Text: text, State: models.OutboxPending}
-		if why, err := unwanted(tx.db, item, cmd); err != nil || why != "" {
+		why, err := unwanted(tx.db, item, cmd)
+		if err == nil && why == "" && cmd.Type == models.CommandResume {
+			why, err = tx.turnUnderWay(cmd.RunID)
+		}
+		if err != nil || why != "" {
 			return errors.Join(err, tx.closeCommand(cmd, models.CommandFailed, "not_wanted", why))
 		}
 		if err := tx.queue(item); err != nil {
@@ -54,6 +58,15 @@ func (l *Ledger) QueueMessage(ctx context.Context, commandID, owner, text string
 		}
 		return tx.closeCommand(cmd, models.CommandDone, "message_queued", "")
 	})
+}
+
+// turnUnderWay refuses a resume of a run that works already.
+func (tx *Tx) turnUnderWay(runID string) (string, error) {
+	_, active, err := find[models.Turn](tx.db, "run_id = ? AND status = 'active'", runID)
+	if active {
+		return "a turn is active", err
+	}
+	return "", err
 }
 
 // unwanted tells why an item shall not be sent, "" when it is still wanted.
@@ -170,7 +183,7 @@ func (l *Ledger) BeginMessage(ctx context.Context, threadID, owner string) (*Mes
 				out, err = tx.takeMessage(item, owner, why)
 				return err
 			}
-			if err := tx.settle(item, models.OutboxDropped, why); err != nil {
+			if err := tx.settleItem(item, models.OutboxDropped, why); err != nil {
 				return err
 			}
 		}
@@ -238,7 +251,7 @@ func (l *Ledger) StillWanted(ctx context.Context, itemID, owner string) (bool, e
 }
 
 // settle ends an item without delivery.
-func (tx *Tx) settle(item models.OutboxItem, state models.OutboxState, reason string) error {
+func (tx *Tx) settleItem(item models.OutboxItem, state models.OutboxState, reason string) error {
 	_, err := tx.swap(&models.OutboxItem{}, map[string]any{"state": state, "reason": reason}, "id = ?", item.ID)
 	return errors.Join(err, tx.wakeOwner(item))
 }
@@ -258,7 +271,7 @@ func (tx *Tx) wakeOwner(item models.OutboxItem) error {
 // DropMessage ends an item that turned out to be unwanted and unsent.
 func (l *Ledger) DropMessage(ctx context.Context, itemID, owner, reason string) error {
 	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
-		return tx.settle(item, models.OutboxDropped, reason)
+		return tx.settleItem(item, models.OutboxDropped, reason)
 	})
 }
 
@@ -296,7 +309,7 @@ const MaxDeliveryRefusals = 6
 func (l *Ledger) DeliveryFailed(ctx context.Context, itemID, owner, reason string) error {
 	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
 		if item.Attempts >= MaxDeliveryRefusals {
-			return errors.Join(tx.settle(item, models.OutboxFailed, reason), tx.askDelivery(item, reason))
+			return errors.Join(tx.settleItem(item, models.OutboxFailed, reason), tx.askDelivery(item, reason))
 		}
 		due := tx.Now.Add(models.BackOff(item.Attempts) / 10)
 		_, err := tx.swap(&models.OutboxItem{}, map[string]any{"state": models.OutboxPending, "reason": reason, "not_before": due.UnixMilli()}, "id = ?", item.ID)

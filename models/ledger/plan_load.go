@@ -119,7 +119,7 @@ func (s planScope) starts(in *models.PlanInput) error {
 		}
 		in.Starts = append(in.Starts, models.StartCandidate{
 			ID: r.ID, Revision: r.Revision, Status: r.Status, AllowedPaths: r.AllowedPaths, Target: targetOf(r),
-			Blockers: facts.blockers[r.ID], RunOpen: facts.busy[r.ID], OnThread: facts.threads[r.ID],
+			Blockers: facts.blockers[r.ID], RunOpen: facts.busy[r.ID], OnThread: facts.threads[r.ID], Asked: facts.asked[r.ID],
 			FailedStarts: f.Count, LastFailure: time.UnixMilli(f.LastAt).UTC(), FailureReason: f.Reason,
 		})
 	}
@@ -148,11 +148,12 @@ type startFacts struct {
 	busy     map[string]bool
 	threads  map[string]bool
 	failures map[string]failure
+	asked    map[string]bool
 }
 
 // startFacts reads what speaks for or against the candidates, one query each.
 func (s planScope) startFacts() (startFacts, error) {
-	f := startFacts{blockers: map[string][]string{}, busy: map[string]bool{}, threads: map[string]bool{}, failures: map[string]failure{}}
+	f := startFacts{blockers: map[string][]string{}, busy: map[string]bool{}, threads: map[string]bool{}, failures: map[string]failure{}, asked: map[string]bool{}}
 	var edges []struct{ AssignmentID, DependsOn string }
 	err := s.db.Raw(`SELECT d.assignment_id, d.depends_on FROM dependencies d
 	  JOIN assignments a ON a.id = d.assignment_id JOIN assignments b ON b.id = d.depends_on
@@ -171,10 +172,15 @@ func (s planScope) startFacts() (startFacts, error) {
 	  AND thread_id <> '' AND adapter_kind = ?`, s.team.ID, s.team.Loop.AdapterKind); err != nil {
 		return f, err
 	}
+	if err := s.mark(f.asked, `SELECT assignment_id FROM interventions WHERE team_id = ? AND kind = 'start_failed' AND status = 'open'`, s.team.ID); err != nil {
+		return f, err
+	}
 	var failed []failure
 	err = s.db.Raw(`SELECT c.assignment_id AS id, c.assignment_revision AS revision, count(*) AS count, max(c.ended_at) AS last_at, max(c.error) AS reason
 	  FROM commands c JOIN assignments a ON a.id = c.assignment_id AND a.revision = c.assignment_revision
-	  WHERE c.team_id = ? AND c.type = 'start_assignment' AND c.state = 'failed' GROUP BY c.assignment_id, c.assignment_revision`, s.team.ID).Scan(&failed).Error
+	  WHERE c.team_id = ? AND c.type = 'start_assignment' AND c.state = 'failed'
+	    AND c.ended_at > coalesce((SELECT max(i.answered_at) FROM interventions i WHERE i.assignment_id = c.assignment_id AND i.kind = 'start_failed'), 0)
+	  GROUP BY c.assignment_id, c.assignment_revision`, s.team.ID).Scan(&failed).Error
 	for _, row := range failed {
 		f.failures[row.ID] = row
 	}

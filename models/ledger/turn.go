@@ -108,7 +108,7 @@ func (l *Ledger) TurnProgress(ctx context.Context, r TurnReport) error {
 		if err := tx.runUsage(run, r); err != nil {
 			return err
 		}
-		return tx.renew(run, b.TeamID)
+		return tx.prolong(run)
 	})
 }
 
@@ -141,23 +141,16 @@ func (tx *Tx) runUsage(run models.Run, r TurnReport) error {
 	return err
 }
 
-// renew prolongs a live run's claim and task by the team's run lease.
-func (tx *Tx) renew(run models.Run, teamID string) error {
-	if run.Status.Terminal() {
+// prolong renews a live run's claim and task because its turn progresses or its
+// node came back.
+func (tx *Tx) prolong(run models.Run) error {
+	if run.Status.Terminal() || run.Status == models.RunStarting {
 		return nil
 	}
-	team, err := get[models.Team](tx.db, "team", teamID)
-	if err != nil {
+	if err := tx.renew(run, models.Assignment{ID: run.AssignmentID, TeamID: run.TeamID}); err != nil {
 		return err
 	}
-	until := tx.Now.Add(team.Loop.RunLeaseTTL()).UnixMilli()
-	if _, err := tx.swap(&models.Run{}, map[string]any{"lease_expires_at": until, "heartbeat_at": tx.ms()}, "id = ?", run.ID); err != nil {
-		return err
-	}
-	if _, err := tx.swap(&models.Assignment{}, map[string]any{"lease_expires_at": until}, "id = ? AND active_run_id = ? AND lease_expires_at IS NOT NULL", run.AssignmentID, run.ID); err != nil {
-		return err
-	}
-	_, err = tx.swap(&models.Task{}, map[string]any{"expires_at": until, "heartbeat_at": tx.ms(), "status": "live"}, "run_id = ? AND status <> 'completed'", run.ID)
+	_, err := tx.swap(&models.Run{}, map[string]any{"heartbeat_at": tx.ms()}, "id = ?", run.ID)
 	return err
 }
 
@@ -184,7 +177,7 @@ func (l *Ledger) EndTurn(ctx context.Context, r TurnReport) error {
 			return err
 		}
 		if run.ID != "" && run.ID == turn.RunID && run.Status.Terminal() && run.Status != models.RunCancelled && run.Status != models.RunSuperseded {
-			if err := tx.endRun(run.ID, "", "handed off"); err != nil {
+			if err := tx.finishRun(run.ID, "", "handed off"); err != nil {
 				return err
 			}
 		}
@@ -237,9 +230,9 @@ func (tx *Tx) wakeAfterTurn(b models.Binding) error {
 	return errors.Join(err, res.Error)
 }
 
-// endRun writes the proven end of a run. A status is given for runs that did not
+// finishRun writes the proven end of a managed run. A status is given for runs that did not
 // reach a final one by themselves.
-func (tx *Tx) endRun(runID string, status models.RunStatus, reason string) error {
+func (tx *Tx) finishRun(runID string, status models.RunStatus, reason string) error {
 	columns := map[string]any{"ended_at": tx.ms(), "end_reason": reason, "updated_at": tx.ms()}
 	if status != "" {
 		columns["status"] = status
@@ -263,7 +256,7 @@ func (tx *Tx) endRun(runID string, status models.RunStatus, reason string) error
 // EndRun writes the end of a run whose thread was seen idle with no command left
 // behind: after an interrupt, or when nothing was ever started.
 func (l *Ledger) EndRun(ctx context.Context, runID, reason string) error {
-	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error { return tx.endRun(runID, "", reason) })
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error { return tx.finishRun(runID, "", reason) })
 }
 
 // onThread runs fn with the binding of a thread. Reports of threads that the

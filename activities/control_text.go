@@ -1,0 +1,136 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"coxswain/models"
+	"coxswain/models/ledger"
+	"coxswain/prompts"
+)
+
+// ClaimInput is a thread that StartThread readied for a start command.
+type ClaimInput struct {
+	CommandID  string `json:"command_id"`
+	Owner      string `json:"owner"` // the attempt that owns the command
+	Branch     string `json:"branch"`
+	BaseCommit string `json:"base_commit"`
+}
+
+// ClaimRun renders the worker's prompt and claims the assignment. wanted is false
+// when the assignment was cancelled or changed meanwhile.
+func (c *Control) ClaimRun(ctx context.Context, in ClaimInput) (wanted bool, err error) {
+	w, open, err := c.Ledger.BeginCommand(ctx, in.CommandID, in.Owner)
+	if err != nil || !open {
+		return true, failure(err)
+	}
+	text, err := startPrompt(ctx, c.Ledger, w, in)
+	if err != nil {
+		return false, failure(err)
+	}
+	err = c.Ledger.ClaimRun(ctx, in.CommandID, in.Owner, ledger.Claim{Branch: in.Branch, BaseCommit: in.BaseCommit, Prompt: text})
+	if errors.Is(err, ledger.ErrNotWanted) {
+		return false, nil
+	}
+	return err == nil, failure(err)
+}
+
+// startPrompt renders what the claim will be: the run as it will stand.
+func startPrompt(ctx context.Context, l *ledger.Ledger, w ledger.Work, in ClaimInput) (string, error) {
+	run := w.Run
+	run.WorktreePath, run.Branch, run.BaseCommit = w.Workspace.RepoRoot, in.Branch, in.BaseCommit
+	a := w.Assignment
+	a.Revision++ // the claim raises it
+	work := prompts.WorkOf(a, run, w.Command.ID)
+	if w.Command.PromptKind != models.PromptFix {
+		return prompts.Worker(prompts.WorkerInput{Work: work})
+	}
+	review, err := l.LastReview(ctx, a.ID)
+	if err != nil {
+		return "", err
+	}
+	note, _ := review.Payload["decision_note"].(string)
+	head, _ := review.Payload["head_commit"].(string)
+	return prompts.Fix(prompts.FixInput{Work: work, ReviewedEventID: review.ReviewedEventID, ReviewerID: review.ActorID, HeadCommit: head, Note: note})
+}
+
+// CommandInput names a command.
+type CommandInput struct {
+	CommandID string `json:"command_id"`
+}
+
+// QueueResume renders a resume prompt and queues it for its thread.
+func (c *Control) QueueResume(ctx context.Context, in CommandInput) error {
+	own := owner(ctx)
+	w, open, err := c.Ledger.BeginCommand(ctx, in.CommandID, own)
+	if err != nil || !open {
+		return failure(err)
+	}
+	input, err := resumeInput(ctx, c.Ledger, w)
+	if err != nil {
+		return failure(err)
+	}
+	text, err := prompts.Resume(input)
+	if err != nil {
+		return failure(err)
+	}
+	return failure(c.Ledger.QueueMessage(ctx, in.CommandID, own, text))
+}
+
+func resumeInput(ctx context.Context, l *ledger.Ledger, w ledger.Work) (prompts.ResumeInput, error) {
+	in := prompts.ResumeInput{Work: prompts.WorkOf(w.Assignment, w.Run, w.Command.ID), Reason: prompts.ResumeReason(w.Command.Reason)}
+	if c, ok := w.Run.Metadata["communication_cursor"].(map[string]any); ok {
+		in.LastCommandID, _ = c["last_command_id"].(string)
+	}
+	if in.Reason != prompts.ResumeAnswered {
+		return in, nil
+	}
+	q, err := l.Answered(ctx, w.Command.Cause)
+	in.InterventionID, in.Question, in.Answer, in.AnsweredBy = q.ID, q.Prompt, q.Response, q.RespondedBy
+	return in, err
+}
+
+// QueueNudge renders a review nudge and queues it for the integrator's thread.
+func (c *Control) QueueNudge(ctx context.Context, in ClaimInput) error {
+	w, open, err := c.Ledger.BeginCommand(ctx, in.CommandID, in.Owner)
+	if err != nil || !open {
+		return failure(err)
+	}
+	text, err := nudgePrompt(ctx, c.Ledger, w)
+	if err != nil {
+		return failure(err)
+	}
+	return failure(c.Ledger.QueueMessage(ctx, in.CommandID, in.Owner, text))
+}
+
+func nudgePrompt(ctx context.Context, l *ledger.Ledger, w ledger.Work) (string, error) {
+	pending, err := l.PendingReviews(ctx, ledger.ReviewFilter{TeamID: w.Team.ID})
+	if err != nil {
+		return "", err
+	}
+	in := prompts.ReviewInput{ActorID: w.Binding.ActorID, WorkspaceID: w.Workspace.ID, TeamID: w.Team.ID, CommandID: w.Command.ID,
+		Attempt: w.Command.Attempt, MaxNudges: w.Team.Loop.ReviewMaxNudges}
+	for _, p := range pending {
+		for _, id := range w.Command.EventIDs {
+			if p.Event.ID == id {
+				in.Reviews = append(in.Reviews, p)
+			}
+		}
+	}
+	if len(in.Reviews) == 0 {
+		return "every handoff of this nudge is decided", nil // QueueMessage refuses it for the same reason
+	}
+	if w.Command.PromptKind != models.PromptEscalation {
+		return prompts.Review(in)
+	}
+	asked, err := l.Interventions(ctx, ledger.InterventionFilter{TeamID: w.Team.ID, RunID: in.Reviews[0].Event.RunID})
+	if err != nil {
+		return "", err
+	}
+	for _, q := range asked {
+		if q.Kind == "review_ignored" {
+			return prompts.Escalation(prompts.EscalationInput{ReviewInput: in, InterventionID: q.ID})
+		}
+	}
+	return prompts.Review(in)
+}

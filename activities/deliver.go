@@ -1,0 +1,197 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"coxswain/activities/codex"
+	"coxswain/models/ledger"
+)
+
+// Waits of a delivery.
+const (
+	receiptWait = 10 * time.Second       // for the user message after turn/start
+	absentWait  = time.Second            // before a message counts as absent
+	idleWait    = 30 * time.Second       // for a turn to end before the thread is listed again
+	receiptPoll = 150 * time.Millisecond // between two looks
+)
+
+// DeliverInput names a thread.
+type DeliverInput struct {
+	ThreadID string `json:"thread_id"`
+}
+
+// Deliver sends the thread's oldest message, proves its receipt and records it.
+// Nothing is sent twice: a message that an earlier attempt may have sent is
+// looked for in the thread's history first. An error leaves the message owned by
+// this attempt, so that the next one looks.
+func (n *Node) Deliver(ctx context.Context, in DeliverInput) error {
+	defer n.threads.lock(in.ThreadID)()
+	own := owner(ctx)
+	m, err := n.Ledger.BeginMessage(ctx, in.ThreadID, own)
+	if err != nil || m == nil {
+		return failure(err)
+	}
+	host, err := n.Hosts.Host(ctx, m.Binding.AdapterKind)
+	if err != nil {
+		return failure(errors.Join(n.undelivered(ctx, m, own, err), err))
+	}
+	d := delivery{n: n, host: host, m: m, own: own}
+	if err := d.run(ctx); err != nil {
+		return failure(n.undelivered(ctx, m, own, err))
+	}
+	return nil
+}
+
+// undelivered records why an attempt sent nothing, or that it may have.
+func (n *Node) undelivered(ctx context.Context, m *ledger.Message, own string, cause error) error {
+	n.Log.Warn("delivery failed", "message", m.Item.ID, "thread", m.Item.ThreadID, "error", cause)
+	if m.Again || codex.Happened(cause) {
+		return n.Ledger.DeliveryUnknown(ctx, m.Item.ID, own, reason(cause))
+	}
+	return n.Ledger.DeliveryFailed(ctx, m.Item.ID, own, reason(cause))
+}
+
+// delivery is one attempt at one message.
+type delivery struct {
+	n    *Node
+	host codex.Adapter
+	m    *ledger.Message
+	own  string
+}
+
+func (d *delivery) run(ctx context.Context) error {
+	if gone, err := d.load(ctx); err != nil || gone {
+		return err
+	}
+	if d.m.Again {
+		turn, found, err := d.search(ctx)
+		if err != nil {
+			return err
+		}
+		if found {
+			return d.n.Ledger.Delivered(ctx, d.m.Item.ID, d.own, turn, false)
+		}
+		d.m.Again = false // proved absent: from here on an error of the host speaks for this attempt only
+		return d.send(ctx, true)
+	}
+	return d.send(ctx, false)
+}
+
+// load makes the host hold the thread and receive its events. A thread that never
+// had a turn is used by turn/start first, since it cannot be resumed; one that is
+// gone with its host is replaced. gone tells that the message moved to the new
+// thread.
+func (d *delivery) load(ctx context.Context) (gone bool, err error) {
+	id := d.m.Item.ThreadID
+	loaded, err := d.host.LoadedThreads(ctx)
+	if err != nil {
+		return false, err
+	}
+	if slices.Contains(loaded, id) {
+		return false, nil
+	}
+	spec, err := d.n.spec(ctx, d.m.Binding.ID)
+	if err != nil {
+		return false, err
+	}
+	_, err = d.host.ResumeThread(ctx, id, spec)
+	if codex.KindOf(err) != codex.ErrUnknownID || !d.m.FirstTurn {
+		return false, err
+	}
+	_, err = d.n.startAndRecord(ctx, d.host, d.m.Binding.ID, func(fresh string) (bool, error) {
+		return d.n.Ledger.ReplaceThread(ctx, d.m.Binding.ID, d.m.Binding.Generation, fresh)
+	})
+	return err == nil, err
+}
+
+// search looks for the message in the thread's history. It counts as absent only
+// after a second, with the thread idle, in a second listing; the naive rule was
+// seen to send twice.
+func (d *delivery) search(ctx context.Context) (turnID string, found bool, err error) {
+	if turnID, found, err = d.find(ctx); found || err != nil {
+		return turnID, found, err
+	}
+	if err := pause(ctx, absentWait); err != nil {
+		return "", false, err
+	}
+	if err := d.awaitIdle(ctx); err != nil {
+		return "", false, err
+	}
+	return d.find(ctx)
+}
+
+func (d *delivery) find(ctx context.Context) (turnID string, found bool, err error) {
+	items, err := d.host.ListTurnItems(ctx, d.m.Item.ThreadID, "")
+	if codex.KindOf(err) == codex.ErrUnknownID {
+		return "", false, nil // no history at all
+	}
+	for _, it := range items {
+		if it.ClientID == d.m.Item.ID {
+			return it.TurnID, true, nil
+		}
+	}
+	return "", false, err
+}
+
+func (d *delivery) awaitIdle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, idleWait)
+	defer cancel()
+	for {
+		t, err := d.host.ReadThread(ctx, d.m.Item.ThreadID)
+		if err != nil || t.Status != codex.ThreadActive {
+			return err
+		}
+		if err := pause(ctx, receiptPoll); err != nil {
+			return &codex.Error{Kind: codex.ErrTimeout, Message: "a turn is active, so that the message cannot be proved absent"}
+		}
+	}
+}
+
+// send starts a turn with the message and waits for it in the history. It sends
+// nothing while a turn is active or when the message is no longer wanted.
+func (d *delivery) send(ctx context.Context, again bool) error {
+	t, err := d.host.ReadThread(ctx, d.m.Item.ThreadID)
+	if err != nil && !d.m.FirstTurn {
+		return err
+	}
+	if err == nil && t.Status == codex.ThreadActive {
+		return d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own)
+	}
+	wanted, err := d.n.Ledger.StillWanted(ctx, d.m.Item.ID, d.own)
+	if err != nil {
+		return err
+	}
+	if !wanted {
+		return d.n.Ledger.DropMessage(ctx, d.m.Item.ID, d.own, "no longer wanted")
+	}
+	turn, err := d.host.StartTurn(ctx, d.m.Item.ThreadID, codex.TurnInput{Text: d.m.Text, ClientMessageID: d.m.Item.ID})
+	if err != nil {
+		return err
+	}
+	turnID, err := d.receipt(ctx)
+	if err != nil {
+		return err
+	}
+	if turnID == "" {
+		turnID = turn.ID
+	}
+	return d.n.Ledger.Delivered(ctx, d.m.Item.ID, d.own, turnID, again)
+}
+
+// receipt waits until the message is seen in the thread.
+func (d *delivery) receipt(ctx context.Context) (turnID string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, receiptWait)
+	defer cancel()
+	for {
+		turnID, found, err := d.find(ctx)
+		if found || err != nil && ctx.Err() == nil {
+			return turnID, err
+		}
+		if err := pause(ctx, receiptPoll); err != nil {
+			return "", &codex.Error{Kind: codex.ErrTimeout, Message: "the message was sent and not seen in the thread yet"}
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"coxswain/activities/codex"
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+// Waits of an interrupt. An attempt that does not see the end in time fails and
+// is repeated; the leases stay until it does.
+const (
+	interruptWait = 20 * time.Second
+	interruptPoll = 100 * time.Millisecond
+)
+
+// InterruptRun carries out an interrupt command: the active turn is interrupted
+// until it reads as ended and no background command is left; then the run ends.
+func (n *Node) InterruptRun(ctx context.Context, in CommandInput) error {
+	own := owner(ctx)
+	w, open, err := n.Ledger.BeginCommand(ctx, in.CommandID, own)
+	if err != nil || !open {
+		return failure(err)
+	}
+	if w.Binding.ThreadID != "" {
+		if err := n.stopThread(ctx, w); err != nil {
+			return failure(err)
+		}
+	}
+	if err := n.Ledger.EndRun(ctx, w.Run.ID, "interrupted: "+string(w.Assignment.Status)); err != nil {
+		return failure(err)
+	}
+	return failure(n.Ledger.FinishCommand(ctx, in.CommandID, own, "turn_interrupted"))
+}
+
+// stopThread leaves the thread idle and without commands. A message that may be
+// on its way is waited for, so that no turn begins afterwards.
+func (n *Node) stopThread(ctx context.Context, w ledger.Work) error {
+	defer n.threads.lock(w.Binding.ThreadID)()
+	sending, err := n.Ledger.MessageInFlight(ctx, w.Binding.ThreadID)
+	if err != nil {
+		return err
+	}
+	if sending {
+		return models.Errorf(models.CodeAdapterUnavailable, "a message is on its way into the thread")
+	}
+	host, err := n.Hosts.Host(ctx, w.Binding.AdapterKind)
+	if err != nil {
+		return err
+	}
+	thread, err := host.ReadThread(ctx, w.Binding.ThreadID)
+	switch {
+	case codex.KindOf(err) == codex.ErrUnknownID:
+		return nil // never used, and gone with its host
+	case err != nil:
+		return unavailable(err)
+	case thread.Status == codex.ThreadNotLoaded:
+		return n.observeEnd(ctx, host, w.Binding.ThreadID) // its turns ended with the host that ran them
+	}
+	return n.interruptUntilEnded(ctx, host, w.Binding.ThreadID)
+}
+
+func (n *Node) interruptUntilEnded(ctx context.Context, host codex.Adapter, threadID string) error {
+	ctx, cancel := context.WithTimeout(ctx, interruptWait)
+	defer cancel()
+	for {
+		turns, err := host.ListTurns(ctx, threadID, 1)
+		if err != nil && codex.KindOf(err) != codex.ErrUnknownID {
+			return unavailable(err)
+		}
+		if len(turns) == 0 || turns[0].Status != codex.TurnInProgress {
+			break
+		}
+		if err := host.InterruptTurn(ctx, threadID, turns[0].ID); err != nil && codex.KindOf(err) != codex.ErrTurnMismatch {
+			return unavailable(err)
+		}
+		if err := pause(ctx, interruptPoll); err != nil {
+			return models.Errorf(models.CodeAdapterUnavailable, "the turn has not ended yet")
+		}
+	}
+	for {
+		left, err := host.CleanBackgroundTerminals(ctx, threadID)
+		if err != nil {
+			return unavailable(err)
+		}
+		if left == 0 {
+			return n.observeEnd(ctx, host, threadID)
+		}
+		if err := pause(ctx, interruptPoll); err != nil {
+			return models.Errorf(models.CodeAdapterUnavailable, "%d commands of the turn are still running", left)
+		}
+	}
+}
+
+// observeEnd writes the ends that the host knows of turns that the ledger holds
+// for active.
+func (n *Node) observeEnd(ctx context.Context, host codex.Adapter, threadID string) error {
+	turns, err := host.ListTurns(ctx, threadID, 0)
+	if codex.KindOf(err) == codex.ErrUnknownID {
+		return nil
+	}
+	if err != nil {
+		return unavailable(err)
+	}
+	for _, t := range turns {
+		if t.Status == codex.TurnInProgress {
+			continue
+		}
+		if err := n.Ledger.EndKnownTurn(ctx, TurnReport(threadID, t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TurnReport turns a host's view of an ended turn into the ledger's.
+func TurnReport(threadID string, t codex.Turn) ledger.TurnReport {
+	r := ledger.TurnReport{ThreadID: threadID, TurnID: t.ID, Error: t.Error, ErrorKind: t.ErrorKind}
+	switch t.Status {
+	case codex.TurnCompleted:
+		r.Status = models.TurnCompleted
+	case codex.TurnFailed:
+		r.Status = models.TurnFailed
+	case codex.TurnInterrupted:
+		r.Status = models.TurnInterrupted
+	case codex.TurnInProgress:
+		r.Status = models.TurnActive
+	}
+	return r
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

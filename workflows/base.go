@@ -1,0 +1,152 @@
+package workflows
+
+import (
+	"errors"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"coxswain/activities"
+	"coxswain/models/ledger"
+)
+
+// Types of the activities, so that calls are checked by the compiler; the
+// pointers are never used as receivers.
+var (
+	control *activities.Control
+	node    *activities.Node
+)
+
+// Waits of the workflows.
+const (
+	nodeTTL         = time.Minute        // a node's heartbeat may be late by that much
+	queueLimit      = nodeTTL * 2        // schedule-to-start of a node queue: TTL and a minute
+	effectTimeout   = 2 * time.Minute    // one attempt at an effect
+	ledgerTimeout   = 30 * time.Second   // one ledger call with its wait for other writers
+	retryAfterError = 10 * time.Second   // before a step whose effect failed is looked at again
+	historyCap      = 2000               // events after which a workflow continues as new
+	longest         = 24 * 7 * time.Hour // a timer is never set further ahead
+)
+
+// base is what the workflows share: the wake-up channel, the card and the last
+// generation.
+type base struct {
+	subject activities.Subject
+	wakes   workflow.ReceiveChannel
+	card    ledger.Card
+	shown   ledger.Card
+}
+
+// setup registers the handlers before anything blocks.
+func (b *base) setup(ctx workflow.Context, s activities.Subject) error {
+	b.subject, b.wakes = s, workflow.GetSignalChannel(ctx, WakeSignal)
+	return workflow.SetQueryHandlerWithOptions(ctx, CardQuery, func() (ledger.Card, error) { return b.card, nil },
+		workflow.QueryHandlerOptions{Description: "the card as the ledger was last read"})
+}
+
+// ledgerCall is the context of a short ledger transaction, run beside the workflow
+// task.
+func ledgerCall(ctx workflow.Context) workflow.Context {
+	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		StartToCloseTimeout: ledgerTimeout,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
+	})
+}
+
+// effect is the context of an activity on a node's queue. Its retries stay within
+// minutes; after that the step is looked at again.
+func effect(ctx workflow.Context, nodeID, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:              NodeQueue(workflow.GetInfo(ctx).TaskQueueName, nodeID),
+		ScheduleToStartTimeout: queueLimit, StartToCloseTimeout: effectTimeout, Summary: summary,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second, MaximumAttempts: 5},
+	})
+}
+
+// show puts the card into the Web UI and the search attributes, where it changed.
+func (b *base) show(ctx workflow.Context, c ledger.Card) error {
+	b.card = c
+	if c == b.shown {
+		return nil
+	}
+	workflow.SetCurrentDetails(ctx, c.Text)
+	before := b.shown
+	b.shown = c
+	before.Text, c.Text = "", ""
+	if !b.subject.Attributes || before == c {
+		return nil
+	}
+	return workflow.UpsertTypedSearchAttributes(ctx, AttrWorkspace.ValueSet(c.WorkspaceID), AttrTeam.ValueSet(c.TeamID),
+		AttrAssignment.ValueSet(c.AssignmentID), AttrActor.ValueSet(c.ActorID), AttrStatus.ValueSet(c.Status))
+}
+
+// wait rests until a wake-up or a time, and takes all wake-ups that are there.
+func (b *base) wait(ctx workflow.Context, until *time.Time) error {
+	woken := false
+	take := func() {
+		for b.wakes.ReceiveAsync(nil) {
+			woken = true
+		}
+	}
+	if take(); woken {
+		return nil
+	}
+	if until == nil {
+		if !b.wakes.Receive(ctx, nil) {
+			return ctx.Err()
+		}
+		take()
+		return ctx.Err()
+	}
+	d := min(max(until.Sub(workflow.Now(ctx)), time.Millisecond), longest)
+	_, err := workflow.AwaitWithTimeout(ctx, d, func() bool { return b.wakes.Len() > 0 })
+	take()
+	return err
+}
+
+// retryLater waits before a failed step is looked at again. A wake-up does not
+// cut the wait short, so that a broken node makes no storm.
+func (b *base) retryLater(ctx workflow.Context, step string, err error) error {
+	if temporal.IsCanceledError(err) {
+		return err
+	}
+	workflow.GetLogger(ctx).Warn("step failed, looked at again", "step", step, "subject", b.subject.ID, "error", summary(err))
+	return workflow.Sleep(ctx, retryAfterError)
+}
+
+// summary is the code or type of a failure, never its cause's text.
+func summary(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Type()
+	}
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) {
+		return enumspb.TimeoutType_name[int32(timeout.TimeoutType())]
+	}
+	return "failed"
+}
+
+// mayRest asks the ledger whether nothing was raised since the last look.
+func (b *base) mayRest(ctx workflow.Context, generation int64) (bool, error) {
+	var ok bool
+	err := workflow.ExecuteLocalActivity(ledgerCall(ctx), control.Rest,
+		activities.RestInput{WorkflowID: b.subject.WorkflowID, Generation: generation}).Get(ctx, &ok)
+	return ok, err
+}
+
+// renewed ends the run as continued-as-new when its history is long and the
+// ledger allows it; nil means: go on.
+func (b *base) renewed(ctx workflow.Context, generation int64, self any) error {
+	info := workflow.GetInfo(ctx)
+	if !info.GetContinueAsNewSuggested() && info.GetCurrentHistoryLength() < historyCap {
+		return nil
+	}
+	ok, err := b.mayRest(ctx, generation)
+	if err != nil || !ok {
+		return err
+	}
+	return workflow.NewContinueAsNewError(ctx, self, b.subject)
+}
