@@ -34,10 +34,12 @@ type Adapter interface {
 	// user message; it does not make the call idempotent.
 	StartTurn(ctx context.Context, threadID string, in TurnInput) (Turn, error)
 	// SteerTurn adds a text to the active turn, refused with ErrTurnMismatch when
-	// another turn or none is active. Acceptance is not delivery.
+	// another turn or none is active. Acceptance is not delivery: a text waits for
+	// a running command, and for a model that has not begun to answer.
 	SteerTurn(ctx context.Context, threadID, expectedTurnID string, in TurnInput) error
-	// InterruptTurn asks a turn to stop. It is done when the turn reads as ended.
-	// ErrTurnMismatch: another turn or none is active, or it has not started yet.
+	// InterruptTurn asks a turn to stop, for a turn that this host started not
+	// before it has begun. It is done when the turn reads as ended.
+	// ErrTurnMismatch: another turn or none is active, or it has not begun in time.
 	InterruptTurn(ctx context.Context, threadID, turnID string) error
 	// ArchiveThread ends a thread and what it runs. Archiving one that is already
 	// archived or never existed succeeds.
@@ -46,12 +48,13 @@ type Adapter interface {
 	// applies its configuration.
 	Unsubscribe(ctx context.Context, threadID string) error
 	// CleanBackgroundTerminals ends commands that outlived their turn and returns
-	// how many are left.
+	// how many are left. A thread that is not loaded has none.
 	CleanBackgroundTerminals(ctx context.Context, threadID string) (int, error)
 	// LoadedThreads lists the ids of the threads in the host's memory.
 	LoadedThreads(ctx context.Context) ([]string, error)
 	// Subscribe delivers the host's events, in order, to fn until the returned
-	// function is called. fn must not block; several subscribers may exist.
+	// function is called. fn must not block; several subscribers may exist. A call
+	// of fn that runs at that moment may still finish.
 	Subscribe(fn func(Event)) (cancel func())
 	// Done is closed when the host is gone; Err then says why (nil after Close).
 	Done() <-chan struct{}
@@ -151,8 +154,8 @@ type Item struct {
 type EventType string
 
 // The events of a host. Notifications that mean nothing to the ledger are not
-// delivered, but every notification of a turn counts as EventProgress at most
-// once a second.
+// delivered, but every other notification of something done in a turn counts as
+// EventProgress, at most once per turn and second; retries of the model do not.
 const (
 	EventTurnStarted   EventType = "turn_started"
 	EventItemCompleted EventType = "item_completed"

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 // childVariable makes the test binary play a Codex of the named behaviour.
@@ -23,7 +25,7 @@ func TestMain(m *testing.M) {
 		runChild(behaviour)
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func runChild(behaviour string) {
@@ -68,6 +70,9 @@ func unsandboxed() {
 	}
 	os.Exit(0)
 }
+
+// floodLength is more than a subscriber's queue holds.
+const floodLength = 5000
 
 type child struct {
 	behaviour string
@@ -126,6 +131,11 @@ func (c *child) reply(id json.RawMessage, result string) {
 func (c *child) read(id json.RawMessage) {
 	switch c.behaviour {
 	case "mute":
+	case "floods":
+		c.reply(id, `{"thread":{"id":"t","cwd":"/w","status":{"type":"idle"}}}`)
+		for n := range floodLength {
+			fmt.Printf(`{"method":"item/completed","params":{"threadId":"t","turnId":"u","item":{"type":"agentMessage","id":"%d","text":""}}}`+"\n", n)
+		}
 	case "closes":
 		os.Stdout.Close()
 	case "huge":

@@ -2,6 +2,7 @@ package appserver
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"coxswain/activities/codex"
@@ -22,9 +23,9 @@ var refusals = []struct {
 	{"invalid thread id", codex.ErrUnknownID},
 }
 
-// textNoHistory is in the answer for a thread that has no turn yet, and for some
-// methods also for one that does not exist.
-const textNoHistory = "is not supported yet"
+// noHistoryTexts are in the answers for a thread that has no turn yet, one of
+// them also for a thread that does not exist.
+var noHistoryTexts = []string{"is not supported yet", "is not materialized yet"}
 
 // classify turns what a request failed with into a codex.Error.
 func classify(method string, err error) error {
@@ -44,5 +45,8 @@ func classify(method string, err error) error {
 
 func noHistory(err error) bool {
 	var refusal *rpcError
-	return errors.As(err, &refusal) && strings.Contains(refusal.Message, textNoHistory)
+	if !errors.As(err, &refusal) {
+		return false
+	}
+	return slices.ContainsFunc(noHistoryTexts, func(text string) bool { return strings.Contains(refusal.Message, text) })
 }

@@ -61,7 +61,7 @@ func Open(ctx context.Context, options Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{
-		opts: opts, bin: bin, log: opts.Logger, proc: proc, hub: newHub(),
+		opts: opts, bin: bin, log: opts.Logger, proc: proc, hub: newHub(proc.exited),
 		answers: make(chan struct{}, maxAnswers), done: make(chan struct{}),
 	}
 	h.rpc = newRPC(newLineStream(proc.stdout, proc.stdin, MaxMessage, opts.RequestTimeout), h.abort)
@@ -187,6 +187,7 @@ func (h *Host) PID() int { return h.proc.pid }
 // goroutine of its own, so fn may call the host. Events come in order. When a
 // queue is full, progress is dropped and everything else waits, which stops the
 // reading from Codex until there is room: nothing is lost and memory is bounded.
+// Once the process has ended, a full queue is not waited for any more.
 // A call of fn that runs while cancel is called may still finish.
 func (h *Host) Subscribe(fn func(codex.Event)) (cancel func()) { return h.hub.subscribe(fn) }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,8 +15,6 @@ import (
 	"coxswain/activities/codex"
 	"coxswain/activities/codex/appserver"
 	"coxswain/activities/codex/codextest"
-
-	"go.uber.org/goleak"
 )
 
 // childOptions run the test binary as a Codex of a behaviour.
@@ -33,12 +32,6 @@ func childOptions(t *testing.T, behaviour string) appserver.Options {
 
 func openChild(t *testing.T, options appserver.Options) *appserver.Host {
 	t.Helper()
-	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() {
-		if err := goleak.Find(before); err != nil {
-			t.Errorf("goroutines left: %v", err)
-		}
-	})
 	host, err := appserver.Open(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +75,7 @@ func wantDone(t *testing.T, host *appserver.Host, within time.Duration) {
 }
 
 func TestChildDiesBeforeTheFirstFrame(t *testing.T) {
+	t.Parallel()
 	_, err := appserver.Open(t.Context(), childOptions(t, "dies"))
 	wantKind(t, err, codex.ErrStartup)
 	for _, want := range []string{"exit status 127", "cannot open shared object"} {
@@ -95,11 +89,13 @@ func TestChildDiesBeforeTheFirstFrame(t *testing.T) {
 }
 
 func TestNoExecutable(t *testing.T) {
+	t.Parallel()
 	_, err := appserver.Open(t.Context(), appserver.Options{Bin: filepath.Join(t.TempDir(), "codex")})
 	wantKind(t, err, codex.ErrNotFound)
 }
 
 func TestStderrWithoutNewlineDoesNotBlock(t *testing.T) {
+	t.Parallel()
 	host := openChild(t, childOptions(t, "noisy"))
 	thread, err := host.ReadThread(t.Context(), "t")
 	if err != nil || thread.Status != codex.ThreadActive || thread.CWD != "/w" || host.Version() != "9.9.9" {
@@ -108,6 +104,7 @@ func TestStderrWithoutNewlineDoesNotBlock(t *testing.T) {
 }
 
 func TestGarbageLinesAreSkipped(t *testing.T) {
+	t.Parallel()
 	host := openChild(t, childOptions(t, "garbage"))
 	if _, err := host.ReadThread(t.Context(), "t"); err != nil {
 		t.Error(err)
@@ -115,13 +112,17 @@ func TestGarbageLinesAreSkipped(t *testing.T) {
 }
 
 func TestBigLineIsRead(t *testing.T) {
-	host := openChild(t, childOptions(t, "big"))
+	t.Parallel()
+	options := childOptions(t, "big")
+	options.RequestTimeout = codextest.Patience
+	host := openChild(t, options)
 	if thread, err := host.ReadThread(t.Context(), "t"); err != nil || len(thread.ID) != 3<<20 {
 		t.Errorf("read %d bytes, %v", len(thread.ID), err)
 	}
 }
 
 func TestClosedOutputOfALivingChildEndsTheHost(t *testing.T) {
+	t.Parallel()
 	host := openChild(t, childOptions(t, "closes"))
 	_, err := host.ReadThread(t.Context(), "t")
 	wantKind(t, err, codex.ErrClosed)
@@ -136,7 +137,10 @@ func TestClosedOutputOfALivingChildEndsTheHost(t *testing.T) {
 }
 
 func TestHugeLineEndsTheHost(t *testing.T) {
-	host := openChild(t, childOptions(t, "huge"))
+	t.Parallel()
+	options := childOptions(t, "huge")
+	options.RequestTimeout = codextest.Patience // writing that much takes its time
+	host := openChild(t, options)
 	_, err := host.ReadThread(t.Context(), "t")
 	wantKind(t, err, codex.ErrClosed)
 	wantDone(t, host, 5*time.Second)
@@ -146,6 +150,7 @@ func TestHugeLineEndsTheHost(t *testing.T) {
 }
 
 func TestNoAnswerTimesOut(t *testing.T) {
+	t.Parallel()
 	options := childOptions(t, "mute")
 	options.RequestTimeout = 100 * time.Millisecond
 	host := openChild(t, options)
@@ -162,6 +167,7 @@ func TestNoAnswerTimesOut(t *testing.T) {
 }
 
 func TestCloseFailsWhatIsOpen(t *testing.T) {
+	t.Parallel()
 	host := openChild(t, childOptions(t, "mute"))
 	failed := make(chan error, 1)
 	go func() {
@@ -178,6 +184,7 @@ func TestCloseFailsWhatIsOpen(t *testing.T) {
 }
 
 func TestCloseEndsAStubbornGroup(t *testing.T) {
+	t.Parallel()
 	host := openChild(t, childOptions(t, "stubborn"))
 	if err := host.Close(); err != nil {
 		t.Fatal(err)
@@ -186,6 +193,7 @@ func TestCloseEndsAStubbornGroup(t *testing.T) {
 }
 
 func TestKilledChildEndsTheHost(t *testing.T) {
+	t.Parallel()
 	host := openChild(t, childOptions(t, "mute"))
 	if err := syscall.Kill(host.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -197,6 +205,7 @@ func TestKilledChildEndsTheHost(t *testing.T) {
 }
 
 func TestInterruptWaitsForTheStartOfItsTurn(t *testing.T) {
+	t.Parallel()
 	host := openChild(t, childOptions(t, "plain"))
 	turn, err := host.StartTurn(t.Context(), "t", codex.TurnInput{Text: "x", ClientMessageID: "m"})
 	if err != nil {
@@ -208,6 +217,7 @@ func TestInterruptWaitsForTheStartOfItsTurn(t *testing.T) {
 }
 
 func TestServerRequestsAreAnsweredByPolicy(t *testing.T) {
+	t.Parallel()
 	host := openChild(t, childOptions(t, "asks"))
 	events := codextest.Record(t, host)
 	thread, err := host.ReadThread(t.Context(), "t")
@@ -236,6 +246,7 @@ func TestServerRequestsAreAnsweredByPolicy(t *testing.T) {
 }
 
 func TestUndecidedRequestIsDeclinedInTime(t *testing.T) {
+	t.Parallel()
 	options := childOptions(t, "asks")
 	options.AnswerTimeout = 50 * time.Millisecond
 	options.Policy = func(ctx context.Context, _ appserver.Ask) appserver.Verdict {
@@ -250,6 +261,7 @@ func TestUndecidedRequestIsDeclinedInTime(t *testing.T) {
 }
 
 func TestProbeTellsWhatAnotherCodexCannotDo(t *testing.T) {
+	t.Parallel()
 	options := childOptions(t, "plain")
 	options.ProofDir = t.TempDir()
 	host := openChild(t, options)
@@ -274,4 +286,56 @@ func TestProbeTellsWhatAnotherCodexCannotDo(t *testing.T) {
 	if left, err := os.ReadDir(options.ProofDir); err != nil || len(left) != 0 {
 		t.Errorf("the proof left %v (%v)", left, err)
 	}
+}
+
+func TestSlowSubscriberGetsEveryEventInOrder(t *testing.T) {
+	t.Parallel()
+	host := openChild(t, childOptions(t, "floods"))
+	begin, seen, all := make(chan struct{}), 0, make(chan struct{})
+	t.Cleanup(host.Subscribe(func(e codex.Event) {
+		<-begin // until the queue is full and the child is held back
+		if e.Item.ID != strconv.Itoa(seen) {
+			t.Errorf("event %d is item %s", seen, e.Item.ID)
+		}
+		if seen++; seen == floodLength {
+			close(all)
+		}
+	}))
+	if _, err := host.ReadThread(t.Context(), "t"); err != nil {
+		t.Fatal(err)
+	}
+	close(begin)
+	select {
+	case <-all:
+	case <-time.After(codextest.Patience):
+		t.Fatal("not every event was delivered")
+	}
+}
+
+func TestBlockedSubscriberDoesNotBlockClose(t *testing.T) {
+	t.Parallel()
+	host := openChild(t, childOptions(t, "floods"))
+	stuck, full := make(chan struct{}), make(chan struct{}, 1)
+	t.Cleanup(host.Subscribe(func(codex.Event) {
+		select {
+		case full <- struct{}{}:
+		default:
+		}
+		<-stuck
+	}))
+	if _, err := host.ReadThread(t.Context(), "t"); err != nil {
+		t.Fatal(err)
+	}
+	<-full
+	closed := make(chan error, 1)
+	go func() { closed <- host.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(codextest.Patience):
+		t.Error("close waits for a subscriber")
+	}
+	close(stuck)
 }

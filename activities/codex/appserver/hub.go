@@ -11,7 +11,8 @@ const queueLength = 1024
 
 // hub hands events to subscribers.
 type hub struct {
-	end chan struct{} // closed when no event comes any more
+	end  chan struct{}   // closed when no event comes any more
+	gone <-chan struct{} // closed when the process has ended: full queues are waited for no more
 
 	mu   sync.Mutex
 	subs map[*subscriber]struct{}
@@ -23,8 +24,8 @@ type subscriber struct {
 	once  sync.Once
 }
 
-func newHub() *hub {
-	return &hub{end: make(chan struct{}), subs: map[*subscriber]struct{}{}}
+func newHub(processGone <-chan struct{}) *hub {
+	return &hub{end: make(chan struct{}), gone: processGone, subs: map[*subscriber]struct{}{}}
 }
 
 func (h *hub) subscribe(fn func(codex.Event)) func() {
@@ -72,16 +73,18 @@ func (h *hub) cancel(s *subscriber) {
 // all that the reader makes, keep their order.
 func (h *hub) emit(e codex.Event) {
 	for _, s := range h.current() {
-		if e.Type == codex.EventProgress {
-			select {
-			case s.queue <- e:
-			default: // the queue holds proof of progress already
-			}
+		select {
+		case s.queue <- e:
 			continue
+		default:
+		}
+		if e.Type == codex.EventProgress {
+			continue // the queue holds proof of progress already
 		}
 		select {
 		case s.queue <- e:
 		case <-s.gone:
+		case <-h.gone:
 		case <-h.end:
 		}
 	}

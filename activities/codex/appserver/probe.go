@@ -58,10 +58,10 @@ func (h *Host) Probe(ctx context.Context) (codex.Probe, error) {
 
 func (h *Host) knows(ctx context.Context, method string, params wrongly) (bool, error) {
 	err := h.call(ctx, method, params, nil)
-	if codex.KindOf(err) != codex.ErrRefused {
-		return err == nil, err
+	if err != nil && codex.Happened(err) {
+		return false, err // no answer
 	}
-	return !strings.Contains(err.Error(), "unknown variant"), nil
+	return err == nil || !strings.Contains(err.Error(), "unknown variant"), nil
 }
 
 // prove makes the sandbox proof once; a failure to make it is tried again.

@@ -23,7 +23,7 @@ type world struct {
 	root    string
 }
 
-func newWorld(t *testing.T, model codextest.Model) *world {
+func newWorld(t testing.TB, model codextest.Model) *world {
 	t.Helper()
 	bin := codextest.Binary(t)
 	root := t.TempDir()
@@ -49,7 +49,7 @@ func newWorld(t *testing.T, model codextest.Model) *world {
 func (w *world) open(t *testing.T) *appserver.Host { return openChild(t, w.options) }
 
 // run plays one turn to its end on a new thread.
-func (w *world) run(t *testing.T, host *appserver.Host, text string) (codex.Thread, codex.Turn) {
+func (w *world) run(t testing.TB, host *appserver.Host, text string) (codex.Thread, codex.Turn) {
 	t.Helper()
 	events := codextest.Record(t, host)
 	thread, err := host.StartThread(t.Context(), w.spec)
@@ -81,6 +81,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestProbeProvesTheSandbox(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, codextest.Directives(nil))
 	host := w.open(t)
 	began := time.Now()
@@ -103,8 +104,10 @@ func TestProbeProvesTheSandbox(t *testing.T) {
 }
 
 func TestAgentRunsUnderTheProfile(t *testing.T) {
+	t.Parallel()
 	for name, writable := range map[string]bool{"writable": true, "read-only": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, codextest.Directives(nil))
 			secrets := []string{filepath.Join(w.root, "state/secret"), filepath.Join(w.options.CodexHome, "auth.json")}
 			for _, path := range secrets {
@@ -151,6 +154,7 @@ func (w *world) wantFile(t *testing.T, name string, want bool) {
 }
 
 func TestUserConfigurationIsNotWritten(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, codextest.Directives(nil))
 	git := func(args ...string) {
 		t.Helper()
@@ -190,6 +194,7 @@ func TestUserConfigurationIsNotWritten(t *testing.T) {
 }
 
 func TestCoordinationToolIsCalled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, codextest.Directives(nil))
 	self, err := os.Executable()
 	if err != nil {
@@ -217,6 +222,7 @@ func TestCoordinationToolIsCalled(t *testing.T) {
 }
 
 func TestThreadWithoutItsCoordinationServerIsRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, codextest.Directives(nil))
 	w.spec.MCP = codex.MCPServer{Name: "cox", Command: filepath.Join(w.root, "absent")}
 	host := w.open(t)
@@ -225,6 +231,7 @@ func TestThreadWithoutItsCoordinationServerIsRefused(t *testing.T) {
 }
 
 func TestEscalationIsDeclinedAndReported(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, codextest.Script(codextest.Escalate("c1", "echo x > ../outside")))
 	w.spec.AskPerson = true
 	host := w.open(t)
@@ -240,6 +247,7 @@ func TestEscalationIsDeclinedAndReported(t *testing.T) {
 }
 
 func TestSlowModelShowsProgress(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	w := newWorld(t, func(codextest.Request) codextest.Reply { return codextest.Slow("long answer", release) })
 	host := w.open(t)
@@ -261,6 +269,7 @@ func TestSlowModelShowsProgress(t *testing.T) {
 }
 
 func TestCutStreamIsAConnectionFailure(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(codextest.Request) codextest.Reply { return codextest.CutOff() })
 	_, end := w.run(t, w.open(t), "go")
 	if end.Status != codex.TurnFailed || end.ErrorKind != "connection" {
@@ -268,15 +277,72 @@ func TestCutStreamIsAConnectionFailure(t *testing.T) {
 	}
 }
 
-func TestFigures(t *testing.T) {
+func TestUnsubscribedThreadTakesItsNewBinding(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, codextest.Directives(nil))
-	began := time.Now()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bind := func(binding string) {
+		w.spec.MCP = codex.MCPServer{Name: "cox", Command: self, Env: map[string]string{childVariable: "mcp", "BINDING": binding}}
+	}
+	bind("b-1")
 	host := w.open(t)
-	t.Logf("spawn to ready: %s", time.Since(began))
-	began = time.Now()
-	w.run(t, host, "@say one")
-	t.Logf("thread start and first turn: %s", time.Since(began))
-	began = time.Now()
-	w.run(t, host, "@say two")
-	t.Logf("second thread and its first turn: %s", time.Since(began))
+	events := codextest.Record(t, host)
+	thread, _ := w.run(t, host, `@tool note {"note":"n1"}`)
+	if err := host.Unsubscribe(t.Context(), thread.ID); err != nil {
+		t.Fatal(err)
+	}
+	bind("b-2")
+	if _, err := host.ResumeThread(t.Context(), thread.ID, w.spec); err != nil {
+		t.Fatal(err)
+	}
+	turn, err := host.StartTurn(t.Context(), thread.ID, codex.TurnInput{Text: `@tool note {"note":"n2"}`, ClientMessageID: "msg-2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events.WaitEnded(t, turn.ID)
+	if !strings.Contains(w.outputs(), "noted n2 for b-2") {
+		t.Errorf("the model was told %q", w.outputs())
+	}
+}
+
+func BenchmarkOpenToReady(b *testing.B) {
+	w := newWorld(b, codextest.Directives(nil))
+	for b.Loop() {
+		host, err := appserver.Open(b.Context(), w.options)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := host.Close(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+}
+
+func BenchmarkThreadAndTurn(b *testing.B) {
+	w := newWorld(b, codextest.Directives(nil))
+	host, err := appserver.Open(b.Context(), w.options)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		w.run(b, host, "@say hello")
+	}
+	if err := host.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func BenchmarkSandboxProof(b *testing.B) {
+	w := newWorld(b, codextest.Directives(nil))
+	proof := appserver.Proof{Bin: w.options.Bin, Env: w.options.Env, CodexHome: w.options.CodexHome, Dir: w.root}
+	for b.Loop() {
+		if proved, detail, err := appserver.ProveSandbox(b.Context(), proof); err != nil || !proved {
+			b.Fatal(proved, detail, err)
+		}
+	}
 }

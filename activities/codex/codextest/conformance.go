@@ -47,11 +47,15 @@ func Conformance(t *testing.T, factory Factory) {
 		{"failed model", testFailedModel},
 		{"close", testClose},
 		{"subscription ends", testCancelSubscription},
-		{"no goroutine left", testNoLeak},
 	}
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) { c.run(t, factory(t)) })
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, factory(t))
+		})
 	}
+	// Alone: the parallel cases above begin when this one has ended.
+	t.Run("no goroutine left", func(t *testing.T) { testNoLeak(t, factory(t)) })
 }
 
 // bench is an opened host with its recorder and the test's context.

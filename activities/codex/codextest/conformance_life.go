@@ -97,6 +97,9 @@ func testUnknownThread(t *testing.T, s Setup) {
 	b.wantKind(err, codex.ErrUnknownID, "start turn")
 	b.wantKind(b.host.SteerTurn(b.ctx, absentThread, absentThread, in), codex.ErrUnknownID, "steer")
 	b.wantKind(b.host.InterruptTurn(b.ctx, absentThread, absentThread), codex.ErrUnknownID, "interrupt")
+	if left, err := b.host.CleanBackgroundTerminals(b.ctx, absentThread); err != nil || left != 0 {
+		t.Errorf("terminals of a thread that is not loaded: %d %v", left, err)
+	}
 }
 
 func testUnsubscribe(t *testing.T, s Setup) {

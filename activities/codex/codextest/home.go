@@ -22,7 +22,7 @@ base_url = %q
 wire_api = "responses"
 request_max_retries = 0
 stream_max_retries = 0
-stream_idle_timeout_ms = 30000
+stream_idle_timeout_ms = 600000
 
 [features]
 plugins = false

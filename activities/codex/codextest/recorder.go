@@ -9,7 +9,7 @@ import (
 )
 
 // Patience is how long the waits of this package last before a test fails.
-const Patience = 20 * time.Second
+const Patience = 30 * time.Second
 
 // Recorder collects the events of a host in order.
 type Recorder struct {

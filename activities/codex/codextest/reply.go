@@ -11,7 +11,8 @@ type Reply struct {
 	Items   []map[string]any // output items, in order
 	Status  int              // an HTTP error instead, with Body
 	Body    string
-	Hang    bool            // never answer, not even with headers
+	Hang    bool            // never answer, not even with headers; a steer then waits as well
+	Pause   bool            // begin an answer and never go on; a steer ends it
 	Cut     bool            // reset the connection within the first item
 	Release <-chan struct{} // hold back the end of each item until closed
 }

@@ -63,7 +63,7 @@ func play(r Request, step directive.Step) Reply {
 	case directive.Fail:
 		return Failure(step.HTTPStatus())
 	case directive.Hang:
-		return Reply{Hang: true}
+		return Reply{Pause: true}
 	}
 	return Say(step.Args)
 }

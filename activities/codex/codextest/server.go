@@ -123,6 +123,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, reply Reply) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := stream{w: w}
 	out.send(map[string]any{"type": "response.created", "response": map[string]any{"id": "r"}})
+	if reply.Pause {
+		s.block(r, nil)
+		return
+	}
 	for i, item := range reply.Items {
 		out.send(map[string]any{"type": "response.output_item.added", "output_index": i, "item": opened(item)})
 		out.deltas(item)
