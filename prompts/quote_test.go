@@ -32,7 +32,7 @@ func hostile() *rapid.Generator[string] {
 func skeleton(t *rapid.T, text string) (outside, blocks []string) {
 	open := 0
 	var block []string
-	for _, l := range strings.Split(text, "\n") {
+	for l := range strings.SplitSeq(text, "\n") {
 		trimmed := strings.TrimRight(strings.TrimLeft(l, " "), " \t")
 		ticks := len(trimmed) - len(strings.TrimLeft(trimmed, "`"))
 		switch {
@@ -68,8 +68,8 @@ func fill(v reflect.Value, next func() string) {
 			}
 			return
 		}
-		for i := range v.NumField() {
-			fill(v.Field(i), next)
+		for _, field := range v.Fields() {
+			fill(field, next)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {

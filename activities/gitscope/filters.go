@@ -34,7 +34,7 @@ func (r Repo) disarm(ctx context.Context) ([]string, error) {
 // keys, as key NUL value, sorted.
 func filterSettings(listed string) []string {
 	names := map[string]bool{}
-	for _, key := range strings.Split(listed, "\x00") {
+	for key := range strings.SplitSeq(listed, "\x00") {
 		if dot := strings.LastIndexByte(key, '.'); dot > len("filter.") {
 			names[key[:dot]] = true
 		}

@@ -38,7 +38,7 @@ func (r Repo) DefaultBranch(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, ref := range strings.Fields(found) { // sorted, so main comes first
+	for ref := range strings.FieldsSeq(found) { // sorted, so main comes first
 		if name := strings.TrimPrefix(ref, "refs/heads/"); name == "main" || name == "master" {
 			return name, nil
 		}

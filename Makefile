@@ -1,0 +1,76 @@
+# Coxswain. `make` alone lists the targets.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# The checks, pinned. They are built outside go.mod, because requiring them
+# there would raise go.temporal.io/api past what the embedded server needs.
+export GOLANGCI_LINT := v2.15.0
+export WORKFLOWCHECK := v0.6.0
+export GOFUMPT       := v0.12.0
+export TEMPORAL_API  := v1.63.5
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X coxswain/cmd/internal/cli.Version=$(VERSION)
+GOBUILD := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
+
+##@ Use
+
+.PHONY: build
+build: cox cox-temporal ## build bin/cox and bin/cox-temporal
+
+.PHONY: cox
+cox: ## build bin/cox alone
+	$(GOBUILD) -o bin/cox ./cmd/cox
+
+.PHONY: cox-temporal
+cox-temporal: ## build bin/cox-temporal alone
+	$(GOBUILD) -o bin/cox-temporal ./cmd/cox-temporal
+
+.PHONY: run
+run: build ## build, then start the demo: Temporal, worker, Web UI and scripted agents
+	bin/cox up --demo
+
+##@ Check
+
+.PHONY: test
+test: build ## run all tests (arguments for go test: ARGS='-run Name')
+	scripts/test.sh $(ARGS)
+
+.PHONY: lint
+lint: ## run all checks of the source
+	scripts/lint.sh
+
+.PHONY: check
+check: test lint ## test and lint, as CI does
+
+.PHONY: fmt
+fmt: ## format the source
+	bin=$$(scripts/install-tool.sh mvdan.cc/gofumpt $(GOFUMPT)); git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 "$$bin" -w
+
+.PHONY: live
+live: build ## test against the real, pinned Codex; fails without it
+	codex=$$(scripts/install-codex.sh --check); \
+	COX_CODEX_BIN="$$codex" COX_BIN=$(CURDIR)/bin/cox COX_TEMPORAL_BIN=$(CURDIR)/bin/cox-temporal \
+		CI=true go test -count=1 -timeout 20m -tags live -run Live ./...
+
+.PHONY: bench
+bench: build ## measure; the last thing printed is one JSON document
+	@COX_BIN=$(CURDIR)/bin/cox COX_TEMPORAL_BIN=$(CURDIR)/bin/cox-temporal go run ./cmd/cox-bench
+
+##@ Tidy up
+
+.PHONY: codex
+codex: ## install the pinned Codex into the cache
+	scripts/install-codex.sh
+
+.PHONY: clean
+clean: ## remove what the build made; caches stay
+	rm -rf bin
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))

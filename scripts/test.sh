@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs every test: all packages under the race detector, but for cmd/cox-temporal,
+# which embeds the Temporal server and is tested without it. Tests find the built
+# executables by COX_BIN and COX_TEMPORAL_BIN. Arguments go to go test.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export COX_BIN=${COX_BIN:-$PWD/bin/cox} COX_TEMPORAL_BIN=${COX_TEMPORAL_BIN:-$PWD/bin/cox-temporal}
+timeout=${TEST_TIMEOUT:-20m}
+
+all=$(go list ./...)
+server=$(grep -E '/cmd/cox-temporal(/|$)' <<<"$all" || true)
+others=$(grep -vE '/cmd/cox-temporal(/|$)' <<<"$all")
+
+status=0
+echo "== go test -race: $(wc -l <<<"$others") packages"
+# shellcheck disable=SC2086 # one word per package
+go test -race -shuffle=on -timeout "$timeout" "$@" $others || status=1
+if [ -n "$server" ]; then
+  echo "== go test: the Temporal server"
+  # shellcheck disable=SC2086
+  go test -shuffle=on -timeout "$timeout" "$@" $server || status=1
+fi
+exit $status
