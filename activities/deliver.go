@@ -72,7 +72,8 @@ func (d *delivery) run(ctx context.Context) error {
 			return err
 		}
 		if found {
-			return d.n.Ledger.Delivered(ctx, d.m.Item.ID, d.own, turn, false)
+			err := d.n.Ledger.Delivered(ctx, d.m.Item.ID, d.own, turn, false)
+			return errors.Join(err, d.n.observeEnd(ctx, d.host, d.m.Item.ThreadID))
 		}
 		d.m.Again = false // proved absent: from here on an error of the host speaks for this attempt only
 		return d.send(ctx, true)

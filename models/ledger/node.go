@@ -80,11 +80,28 @@ func (tx *Tx) wakeNodeLoops(nodeID string) error {
 	return err
 }
 
-// BeatNode renews the node's own heartbeat.
+// BeatNode renews the node's own heartbeat, and the claims of its runs that wait
+// for a person, when a third of their life is over.
 func (l *Ledger) BeatNode(ctx context.Context, id string) error {
 	return l.transact(ctx, normal, systemPrincipal(), func(tx *Tx) error {
-		_, err := tx.swap(&models.Node{}, map[string]any{"heartbeat_at": tx.ms()}, "id = ?", id)
-		return err
+		if _, err := tx.swap(&models.Node{}, map[string]any{"heartbeat_at": tx.ms()}, "id = ?", id); err != nil {
+			return err
+		}
+		var waiting []models.Run
+		err := tx.db.Where("node_id = ? AND ended_at IS NULL AND status IN ('awaiting_human','awaiting_approval')", id).Find(&waiting).Error
+		if err != nil {
+			return err
+		}
+		for _, r := range waiting {
+			ttl, err := tx.teamTTL(r.TeamID)
+			if err == nil && r.LeaseExpiresAt.Sub(tx.Now) < ttl*2/3 {
+				err = tx.prolong(r)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -23,8 +23,18 @@ type TurnReport struct {
 }
 
 // TurnStarted records a started turn and the cursor of its run. Twice is once.
-func (l *Ledger) TurnStarted(ctx context.Context, r TurnReport) error {
-	return l.onThread(ctx, full, r.ThreadID, func(tx *Tx, b models.Binding) error { return tx.turnStarted(b, r) })
+// unwanted tells that a worker's turn began after its run had ended or been
+// cancelled: nobody waits for it, and it is to be interrupted.
+func (l *Ledger) TurnStarted(ctx context.Context, r TurnReport) (unwanted bool, err error) {
+	err = l.onThread(ctx, full, r.ThreadID, func(tx *Tx, b models.Binding) error {
+		run, err := tx.runOf(b)
+		if err != nil {
+			return err
+		}
+		unwanted = b.Kind == models.BindingWorker && (run.ID == "" || run.Status == models.RunCancelled || run.Status == models.RunSuperseded)
+		return tx.turnStarted(b, r)
+	})
+	return unwanted, err
 }
 
 func (tx *Tx) turnStarted(b models.Binding, r TurnReport) error {

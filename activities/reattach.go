@@ -1,0 +1,81 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"coxswain/activities/codex"
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+// Reattach makes a freshly opened host hold every thread of the node that has
+// something under way, and writes what became of the turns that the ledger holds
+// for active: ended ones end, and those that their host took along are lost. It
+// goes on after a thread that fails and returns all failures.
+func (n *Node) Reattach(ctx context.Context, host codex.Adapter) error {
+	watched, err := n.Ledger.WatchedThreads(ctx, n.Config.NodeID, host.Kind())
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, w := range watched {
+		if err := n.reattachThread(ctx, host, w); err != nil {
+			failed = append(failed, models.Errorf(models.CodeAdapterUnavailable, "thread %s was not attached again", w.Binding.ThreadID).Because(err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (n *Node) reattachThread(ctx context.Context, host codex.Adapter, w ledger.Watched) error {
+	id := w.Binding.ThreadID
+	defer n.threads.lock(id)()
+	spec, err := n.spec(ctx, w.Binding.ID)
+	if err != nil {
+		return err
+	}
+	_, err = host.ResumeThread(ctx, id, spec)
+	unknown := codex.KindOf(err) == codex.ErrUnknownID
+	if err != nil && !unknown {
+		return err
+	}
+	if unknown && len(w.Turns) == 0 {
+		return nil // an empty thread is gone with its host; the sender replaces it
+	}
+	ended := map[string]codex.Turn{}
+	if !unknown {
+		turns, err := host.ListTurns(ctx, id, 0)
+		if err != nil {
+			return err
+		}
+		for _, t := range turns {
+			ended[t.ID] = t
+		}
+	}
+	return n.settleTurns(ctx, w, ended)
+}
+
+// settleTurns compares the ledger's active turns with what the host knows, and
+// ends a finished run whose turn is over.
+func (n *Node) settleTurns(ctx context.Context, w ledger.Watched, host map[string]codex.Turn) error {
+	var failed []error
+	active := false
+	for _, t := range w.Turns {
+		if t.Status.Ended() {
+			continue
+		}
+		h, known := host[t.ID]
+		switch {
+		case !known:
+			failed = append(failed, n.Ledger.LoseTurn(ctx, t.ThreadID, t.ID))
+		case h.Status == codex.TurnInProgress:
+			active = true
+		default:
+			failed = append(failed, n.Ledger.EndTurn(ctx, TurnReport(t.ThreadID, h)))
+		}
+	}
+	if w.Run.ID != "" && !active {
+		failed = append(failed, n.Ledger.Settled(ctx, w.Run.ID))
+	}
+	return errors.Join(failed...)
+}

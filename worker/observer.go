@@ -1,0 +1,189 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"coxswain/activities"
+	"coxswain/activities/codex"
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+// flushInterval bounds how often the progress of a turn is written.
+const flushInterval = 5 * time.Second
+
+// observer writes what hosts report into the ledger. Starts, ends and answered
+// requests are written in order, one after the other; progress is collected in
+// memory, one small record per active turn, and written at an interval.
+type observer struct {
+	ledger *ledger.Ledger
+	log    *slog.Logger
+	facts  chan fact
+
+	mu    sync.Mutex
+	turns map[string]*ledger.TurnReport // by thread: the turn under way
+}
+
+type fact struct {
+	host  codex.Adapter
+	event codex.Event
+}
+
+// factQueue is how many starts, ends and requests may wait to be written before
+// the host is slowed down.
+const factQueue = 1024
+
+func newObserver(l *ledger.Ledger, log *slog.Logger) *observer {
+	return &observer{ledger: l, log: log, facts: make(chan fact, factQueue), turns: map[string]*ledger.TurnReport{}}
+}
+
+// handler is the subscriber of a host.
+func (o *observer) handler(host codex.Adapter) func(codex.Event) {
+	return func(e codex.Event) {
+		switch e.Type {
+		case codex.EventTurnStarted, codex.EventTurnEnded, codex.EventServerRequest:
+			o.facts <- fact{host, e}
+		case codex.EventItemCompleted:
+			if e.Item.ClientID != "" {
+				o.facts <- fact{host, e}
+			}
+			o.note(e)
+		case codex.EventProgress, codex.EventTokens:
+			o.note(e)
+		case codex.EventRateLimits:
+			o.limits(e)
+		case codex.EventThreadClosed: // the next use resumes it
+		}
+	}
+}
+
+// note collects progress of the turn under way.
+func (o *observer) note(e codex.Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r := o.turn(e)
+	switch e.Type {
+	case codex.EventItemCompleted:
+		r.Items, r.LastItem, r.Progress = r.Items+1, e.Item.Type, true
+	case codex.EventTokens:
+		total := models.TokenUsage{Input: e.Tokens.Input, Output: e.Tokens.Output, Total: e.Tokens.Total}
+		r.Progress = r.Progress || total != r.Tokens
+		r.Tokens = total
+	default:
+		r.Progress = true
+	}
+}
+
+func (o *observer) turn(e codex.Event) *ledger.TurnReport {
+	r := o.turns[e.ThreadID]
+	if r == nil || e.TurnID != "" && r.TurnID != e.TurnID {
+		next := &ledger.TurnReport{ThreadID: e.ThreadID, TurnID: e.TurnID}
+		if r != nil {
+			next.Tokens = r.Tokens // totals belong to the thread
+		}
+		r = next
+		o.turns[e.ThreadID] = r
+	}
+	return r
+}
+
+// limits belong to the account, so that every turn under way records them.
+func (o *observer) limits(e codex.Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, r := range o.turns {
+		r.Limits = e.Limits
+	}
+}
+
+// run writes until ctx ends; what is queued then is read from the thread again at
+// the next start.
+func (o *observer) run(ctx context.Context) error {
+	t := time.NewTicker(flushInterval)
+	defer t.Stop()
+	for {
+		select {
+		case f := <-o.facts:
+			if err := o.write(ctx, f); err != nil && ctx.Err() == nil {
+				o.log.Error("an observed fact was not written", "event", f.event.Type, "thread", f.event.ThreadID, "turn", f.event.TurnID, "error", err)
+			}
+		case <-t.C:
+			o.flush(ctx)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (o *observer) write(ctx context.Context, f fact) error {
+	e := f.event
+	switch e.Type {
+	case codex.EventTurnStarted, codex.EventItemCompleted:
+		unwanted, err := o.ledger.TurnStarted(ctx, ledger.TurnReport{ThreadID: e.ThreadID, TurnID: e.TurnID, CauseID: e.Item.ClientID})
+		if err == nil && unwanted && e.Type == codex.EventTurnStarted {
+			go o.stop(ctx, f)
+		}
+		return err
+	case codex.EventTurnEnded:
+		return o.ledger.EndTurn(ctx, o.ending(e))
+	case codex.EventServerRequest:
+		return o.ledger.ObserveRequest(ctx, e.ThreadID, e.Request.Method, e.Request.Answer, e.Request.Detail)
+	default:
+		return nil
+	}
+}
+
+// stop interrupts a turn that began after its run had ended.
+func (o *observer) stop(ctx context.Context, f fact) {
+	err := f.host.InterruptTurn(ctx, f.event.ThreadID, f.event.TurnID)
+	if err != nil && codex.KindOf(err) != codex.ErrTurnMismatch && ctx.Err() == nil {
+		o.log.Warn("a turn of an ended run was not interrupted", "thread", f.event.ThreadID, "turn", f.event.TurnID, "error", err)
+	}
+}
+
+// ending joins the end of a turn with what was collected of it.
+func (o *observer) ending(e codex.Event) ledger.TurnReport {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	turn := e.Turn
+	turn.ID = e.TurnID
+	out := activities.TurnReport(e.ThreadID, turn)
+	if r := o.turns[e.ThreadID]; r != nil && r.TurnID == e.TurnID {
+		out.Items, out.LastItem, out.Tokens, out.Limits = r.Items, r.LastItem, r.Tokens, r.Limits
+		delete(o.turns, e.ThreadID)
+	}
+	return out
+}
+
+// flush writes the progress of the turns that moved since the last time.
+func (o *observer) flush(ctx context.Context) {
+	for _, r := range o.moved() {
+		if err := o.ledger.TurnProgress(ctx, r); err != nil && ctx.Err() == nil {
+			o.log.Warn("the progress of a turn was not written", "thread", r.ThreadID, "turn", r.TurnID, "error", err)
+		}
+	}
+}
+
+func (o *observer) moved() []ledger.TurnReport {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var out []ledger.TurnReport
+	for _, r := range o.turns {
+		if r.TurnID != "" && r.Progress {
+			out = append(out, *r)
+			r.Progress, r.Limits = false, nil
+		}
+	}
+	return out
+}
+
+// ended says when a host ended by itself.
+func (o *observer) ended(host codex.Adapter) {
+	<-host.Done()
+	if err := host.Err(); err != nil {
+		o.log.Error("the adapter host ended", "adapter", host.Kind(), "error", err)
+	}
+}

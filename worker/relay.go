@@ -1,0 +1,137 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"coxswain/activities"
+	"coxswain/models/ledger"
+	"coxswain/workflows"
+)
+
+// Figures of the relay.
+const (
+	relayPoll  = 20 * time.Millisecond  // between two looks at the ledger's version
+	relayRetry = 500 * time.Millisecond // between two looks at what was not acknowledged
+	relayBatch = 200
+	firstRetry = 2 * time.Second // a wake-up that was not acknowledged is repeated after that,
+	lastRetry  = time.Minute     // doubled each time up to this
+)
+
+// relay carries the ledger's wake-ups to the engine: it starts or signals the
+// workflow of each, without arguments, and repeats until the workflow's own read
+// has recorded the generation.
+type relay struct {
+	ledger     *ledger.Ledger
+	client     client.Client
+	attributes bool
+	log        *slog.Logger
+	sent       map[string]sending
+}
+
+type sending struct {
+	generation int64
+	next       time.Time
+	wait       time.Duration
+}
+
+func (r relay) run(ctx context.Context) error {
+	watch, err := r.ledger.Watch(ctx)
+	if err != nil {
+		return err
+	}
+	defer watch.Close() //nolint:errcheck // a read-only handle
+	r.sent = map[string]sending{}
+	var last time.Time
+	return every(ctx, relayPoll, func() {
+		changed, err := watch.Changed(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.log.Warn("the relay cannot see the ledger", "error", err)
+			return
+		}
+		if changed || time.Since(last) >= relayRetry {
+			last = time.Now()
+			r.deliver(ctx)
+		}
+	})
+}
+
+// deliver sends what is due and forgets what was acknowledged.
+func (r relay) deliver(ctx context.Context) {
+	due, err := r.ledger.DueWakeups(ctx, relayBatch)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.log.Warn("the relay cannot read the wake-ups", "error", err)
+		}
+		return
+	}
+	open := make(map[string]bool, len(due))
+	for _, d := range due {
+		open[d.WorkflowID] = true
+		s := r.sent[d.WorkflowID]
+		if s.generation == d.Generation && time.Now().Before(s.next) {
+			continue
+		}
+		if err := r.wake(ctx, d); err != nil && ctx.Err() == nil {
+			r.log.Warn("a workflow was not woken, repeated", "workflow", d.WorkflowID, "error", err)
+		}
+		s.wait = min(max(s.wait*2, firstRetry), lastRetry)
+		if s.generation != d.Generation {
+			s.wait = firstRetry
+		}
+		r.sent[d.WorkflowID] = sending{generation: d.Generation, next: time.Now().Add(s.wait), wait: s.wait}
+	}
+	for id := range r.sent {
+		if !open[id] {
+			delete(r.sent, id)
+		}
+	}
+}
+
+// wake starts or signals one workflow.
+func (r relay) wake(ctx context.Context, d ledger.Due) error {
+	name := workflows.NameOf(d.Kind)
+	if name == "" {
+		r.log.Error("the ledger asks for a workflow that this build does not know", "kind", d.Kind, "workflow", d.WorkflowID)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	_, err := r.client.SignalWithStartWorkflow(ctx, workflows.ID(r.ledger.Prefix(), d.WorkflowID), workflows.WakeSignal, nil,
+		client.StartWorkflowOptions{
+			TaskQueue:                workflows.ControlQueue(r.ledger.Prefix()),
+			WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+			StaticSummary:            d.Kind + " " + d.Subject,
+		}, name, activities.Subject{ID: d.Subject, WorkflowID: d.WorkflowID, Attributes: r.attributes})
+	return err
+}
+
+// poll evaluates the plan of each team at its own interval and wakes its loop
+// only when the pass would not be empty.
+func poll(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
+	next := map[string]time.Time{}
+	return every(ctx, time.Second, func() {
+		teams, err := l.PollableTeams(ctx)
+		for _, t := range teams {
+			if time.Now().Before(next[t.ID]) {
+				continue
+			}
+			next[t.ID] = time.Now().Add(time.Duration(max(t.Loop.PollIntervalSeconds, 1)) * time.Second)
+			plan, previewErr := l.PreviewTeam(ctx, t.ID)
+			if previewErr == nil && !plan.Empty() {
+				previewErr = l.WakeTeam(ctx, t.WorkspaceID, t.ID)
+			}
+			if previewErr != nil {
+				err = previewErr
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Warn("a team's plan was not evaluated", "error", err)
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/worker"
+	"golang.org/x/sync/errgroup"
+
+	"coxswain/activities"
+	"coxswain/models"
+	"coxswain/models/ledger"
+	"coxswain/workflows"
+)
+
+// Options configure a worker.
+type Options struct {
+	Ledger    *ledger.Ledger
+	StateDir  string
+	Engine    workflows.Engine
+	Cox       string        // absolute path of the cox executable
+	CodexBin  string        // "" is found on the PATH
+	CodexHome string        // "" is the user's own
+	FakePace  time.Duration // how long the fake's agents wait before each step
+	MaxRuns   int           // runs of the node at a time; 0 is no cap
+	Log       *slog.Logger
+	// Ready is called once when the worker serves its queues.
+	Ready func(Info)
+}
+
+// Info is what a started worker says of itself.
+type Info struct {
+	NodeID      string `json:"node_id"`
+	Incarnation int    `json:"incarnation"`
+	Queue       string `json:"queue"`
+	PID         int    `json:"pid"`
+}
+
+// stopTimeout is how long running activities may go on when the worker stops.
+const stopTimeout = 5 * time.Second
+
+// Run serves a node until ctx ends or something fatal happens. A second worker of
+// the same state directory is refused with LEASE_CONFLICT naming the first; an
+// engine that does not answer is ENGINE_UNAVAILABLE.
+func Run(ctx context.Context, o Options) (err error) {
+	lock, err := lockNode(o.StateDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.release()) }()
+	c, err := workflows.Dial(ctx, o.Engine, o.Log)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	attributes, err := prepareEngine(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	node, err := o.Ledger.StartNode(ctx, ledger.LocalNodeID(o.StateDir), hostname(), o.MaxRuns)
+	if err != nil {
+		return err
+	}
+	return serve(ctx, o, c, node, attributes)
+}
+
+// serve runs every part until one fails or ctx ends, then stops them in order.
+func serve(ctx context.Context, o Options, c client.Client, node models.Node, attributes bool) error {
+	n := &activities.Node{Ledger: o.Ledger, Config: nodeConfig(o, node.ID), Log: o.Log}
+	watch := newObserver(o.Ledger, o.Log)
+	hosts := newHosts(o, n, watch)
+	n.Hosts = hosts
+	fatal := make(chan error, 2)
+	queues := newQueues(c, o.Ledger, n, fatal)
+	if err := queues.start(); err != nil {
+		return errors.Join(models.Errorf(models.CodeEngineUnavailable, "the worker could not serve its queues").Because(err), hosts.close())
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return relay{ledger: o.Ledger, client: c, attributes: attributes, log: o.Log}.run(ctx) })
+	g.Go(func() error { return poll(ctx, o.Ledger, o.Log) })
+	g.Go(func() error { return beat(ctx, o.Ledger, node.ID, o.Log) })
+	g.Go(func() error { return watch.run(ctx) })
+	g.Go(func() error { return hosts.adopt(ctx) })
+	g.Go(func() error {
+		select {
+		case err := <-fatal:
+			return models.Errorf(models.CodeEngineUnavailable, "the engine refused this worker").Because(err)
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	if o.Ready != nil {
+		o.Ready(Info{NodeID: node.ID, Incarnation: node.Incarnation, Queue: workflows.ControlQueue(o.Ledger.Prefix()), PID: os.Getpid()})
+	}
+	err := g.Wait()
+	queues.stop()
+	return errors.Join(err, hosts.close())
+}
+
+func nodeConfig(o Options, nodeID string) activities.NodeConfig {
+	return activities.NodeConfig{NodeID: nodeID, StateDir: o.StateDir, Cox: o.Cox,
+		TempRoot: filepath.Join(os.TempDir(), "cox-"+o.Ledger.Prefix())}
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost" // the name is for people; the node's id does not depend on it
+	}
+	return name
+}
+
+// queues are the two Temporal workers of the process.
+type queues struct{ control, node sdk.Worker }
+
+func newQueues(c client.Client, l *ledger.Ledger, n *activities.Node, fatal chan<- error) queues {
+	report := func(err error) {
+		select {
+		case fatal <- err:
+		default: // one is enough to stop
+		}
+	}
+	controlQueue := workflows.ControlQueue(l.Prefix())
+	q := queues{
+		control: sdk.New(c, controlQueue, sdk.Options{WorkerStopTimeout: stopTimeout, OnFatalError: report}),
+		node:    sdk.New(c, workflows.NodeQueue(controlQueue, n.Config.NodeID), sdk.Options{WorkerStopTimeout: stopTimeout, OnFatalError: report, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 64}),
+	}
+	workflows.Register(q.control)
+	q.control.RegisterActivity(&activities.Control{Ledger: l})
+	q.node.RegisterActivity(n)
+	return q
+}
+
+func (q queues) start() error {
+	if err := q.control.Start(); err != nil {
+		return err
+	}
+	if err := q.node.Start(); err != nil {
+		q.control.Stop()
+		return err
+	}
+	return nil
+}
+
+func (q queues) stop() {
+	q.control.Stop()
+	q.node.Stop()
+}
+
+// beat renews the node's own heartbeat.
+func beat(ctx context.Context, l *ledger.Ledger, nodeID string, log *slog.Logger) error {
+	return every(ctx, 20*time.Second, func() {
+		if err := l.BeatNode(ctx, nodeID); err != nil && ctx.Err() == nil {
+			log.Warn("the node's heartbeat failed", "error", err)
+		}
+	})
+}
+
+// every calls fn at an interval until ctx ends.
+func every(ctx context.Context, interval time.Duration, fn func()) error {
+	t := time.NewTicker(interval)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			fn()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
