@@ -106,7 +106,8 @@ func assignmentShow(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"assignment": d}, func(p *printer) { p.assignment(d) })
+	doc := fields{"assignment": d.Assignment, "runs": d.Runs, "events": d.Events, "interventions": d.Interventions, "commands": d.Commands}
+	return in.answer(doc, func(p *printer) { p.assignment(d) })
 }
 
 func (p *printer) assignment(d ledger.AssignmentDetail) {

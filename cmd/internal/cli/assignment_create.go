@@ -23,10 +23,10 @@ func assignmentCreateLeaf() leaf {
 			{name: "path", kind: listKind, usage: "a `PATTERN` of paths, relative to the workspace, that the work may touch; may be repeated"},
 			{name: "criterion", kind: listKind, usage: "an acceptance criterion in `WORDS`; may be repeated"},
 			{name: "depends-on", kind: listKind, usage: "`ID` of an assignment that has to be accepted first; may be repeated"},
-			{name: "context-ref", kind: listKind, usage: "a document to read first, `PATH[#HEADING,HEADING]`; may be repeated"},
+			{name: "context-ref", kind: listKind, usage: "`REF` to a document that is read first, PATH[#HEADING,HEADING]; may be repeated"},
 			{name: "target-actor", kind: identKind, usage: "`ID` of the worker that is meant to do it"},
 			{name: "metadata", kind: objectKind, usage: "free metadata as a `JSON` object"},
-			baseOption(),
+			{name: "base-revision", kind: wholeKind, usage: "accepted as `0` alone: there is no earlier revision"},
 		},
 		run: assignmentCreate,
 	}

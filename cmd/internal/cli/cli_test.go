@@ -212,7 +212,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"assignment", "show"}, "ID: is required"},
 		{[]string{"assignment", "cancel", "T1"}, "--reason is required"},
 		{[]string{"events", "--limit", "many"}, "whole number"},
-		{[]string{"events", "--limit", "-1"}, "negative"},
+		{[]string{"events", "--limit", "0"}, "must be 1 or more"},
 		{[]string{"events", "--format", "xml"}, "must be one of text, json"},
 		{[]string{"workspace", "list", "--actor", "human:x"}, "must be 1 to 64 of the characters"},
 		{[]string{"assignment", "create", "--title", "x", "--metadata", "[1]"}, "must be a JSON object"},

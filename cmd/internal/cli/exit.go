@@ -36,7 +36,7 @@ func exitCodes() map[models.Code]int {
 		models.CodeVersionConflict:          exitConflict,
 		models.CodeIdempotencyConflict:      exitConflict,
 		models.CodeNotFound:                 exitNotFound,
-		"DEPENDENCY_BLOCKED":                exitBlocked,
+		models.CodeDependencyBlocked:        exitBlocked,
 		models.CodeLedgerBusy:               exitUnavailable,
 		models.CodeLedgerUnavailable:        exitUnavailable,
 		models.CodeSchemaVersionUnsupported: exitUnavailable,

@@ -24,7 +24,7 @@ type IO struct {
 // name; env reads one environment variable. Cancelling ctx interrupts the command.
 func Main(ctx context.Context, args []string, env func(string) (string, bool), stdio IO) int {
 	a := &app{io: stdio, env: env, called: calledName(args), args: args}
-	err := a.root().RunContext(ctx, withName(a.called, args))
+	err := a.root().RunContext(ctx, normalise(a.called, args))
 	err = errors.Join(err, a.close())
 	return a.finish(ctx, err)
 }
@@ -53,11 +53,17 @@ func calledName(args []string) string {
 	return "cox"
 }
 
-func withName(name string, args []string) []string {
-	if len(args) == 0 {
-		return []string{name}
+// normalise puts the called name first and turns "help WORDS" into
+// "WORDS --help", because the library's help command does not list subcommands.
+func normalise(name string, args []string) []string {
+	out := []string{name}
+	if len(args) < 2 {
+		return out
 	}
-	return append([]string{name}, args[1:]...)
+	if args[1] == "help" {
+		return append(append(out, args[2:]...), "--help")
+	}
+	return append(out, args[1:]...)
 }
 
 // root builds the command tree.
@@ -71,6 +77,7 @@ func (a *app) root() *urfave.App {
 		Flags:                     append(common, truthFlag{&urfave.BoolFlag{Name: "version", Usage: "print the version", DisableDefaultText: true}}),
 		Commands:                  a.commands(),
 		HideVersion:               true,
+		HideHelpCommand:           true,
 		Writer:                    a.io.Out,
 		ErrWriter:                 a.io.Err,
 		DisableSliceFlagSeparator: true,

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"flag"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ const (
 	truthKind       // a switch
 	wholeKind       // a whole number, 0 or more
 	signedKind      // a whole number
+	countKind       // a whole number, 1 or more
 	spanKind        // a duration: 10 (seconds, as in the seeds) or 10s
 	identKind       // an id as models.CheckID allows
 	objectKind      // a JSON object
@@ -99,7 +101,7 @@ func teamFilter() *option {
 }
 
 func limitOption(what string) *option {
-	return &option{name: "limit", kind: wholeKind, fallback: "200", usage: "at most `N` " + what}
+	return &option{name: "limit", kind: countKind, fallback: "200", usage: "at most `N` " + what}
 }
 
 func baseOption() *option {
@@ -220,8 +222,12 @@ func (o *option) parse(raw string) (any, error) {
 	switch o.kind {
 	case truthKind:
 		return parseTruth(o.name, raw)
-	case wholeKind, signedKind:
-		return parseWhole(o.name, raw, o.kind == signedKind)
+	case signedKind:
+		return parseWhole(o.name, raw, math.MinInt)
+	case wholeKind:
+		return parseWhole(o.name, raw, 0)
+	case countKind:
+		return parseWhole(o.name, raw, 1)
 	case spanKind:
 		return parseSpan(o.name, raw)
 	case objectKind:
@@ -249,7 +255,7 @@ func parseTruth(name, raw string) (bool, error) {
 	return v, nil
 }
 
-func parseWhole(name, raw string, negative bool) (int, error) {
+func parseWhole(name, raw string, least int) (int, error) {
 	if raw == "" {
 		return 0, nil
 	}
@@ -257,8 +263,8 @@ func parseWhole(name, raw string, negative bool) (int, error) {
 	if err != nil {
 		return 0, models.Invalid(name, "%q must be a whole number", raw)
 	}
-	if n < 0 && !negative {
-		return 0, models.Invalid(name, "%d must not be negative", n)
+	if n < least {
+		return 0, models.Invalid(name, "%d must be %d or more", n, least)
 	}
 	return n, nil
 }

@@ -104,8 +104,8 @@ func (in *call) pastHandoff(ctx context.Context, l *ledger.Ledger) (models.Pendi
 	}
 	for _, e := range slices.Backward(found) {
 		if e.ID == in.argument || e.AssignmentID == in.argument {
-			commit, _ := e.Payload["head_commit"].(string)
-			return models.PendingReview{Event: e, HeadCommit: commit}, nil
+			run, err := l.Run(ctx, e.RunID)
+			return models.PendingReview{Event: e, Title: s.Title, WorkerActorID: run.ActorID, HeadCommit: run.HeadCommit}, err
 		}
 	}
 	if filter.AssignmentID == "" {

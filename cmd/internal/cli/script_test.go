@@ -75,7 +75,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // jsonq reads a value of the one JSON document in a file: jsonq FILE PATH
-// [VALUE]. The path is keys and indices joined by dots; "#" is the length of a
+// [VALUE]. The path is keys and indices joined by dots; "len" is the length of a
 // list or object. With a value the two must be equal as text; without one the
 // path must exist. "! jsonq FILE PATH" wants it to be missing.
 func jsonq(ts *testscript.TestScript, neg bool, args []string) {
@@ -129,12 +129,12 @@ func step(at any, key string) (any, bool) {
 		if v, ok := at[key]; ok {
 			return v, true
 		}
-		return len(at), key == "#"
+		return len(at), key == "len"
 	case []any:
 		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(at) {
 			return at[i], true
 		}
-		return len(at), key == "#"
+		return len(at), key == "len"
 	}
 	return nil, false
 }

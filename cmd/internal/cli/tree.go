@@ -51,7 +51,7 @@ func (a *app) group(name, usage string, leaves ...leaf) *urfave.Command {
 		subs = append(subs, a.command(l))
 	}
 	return &urfave.Command{
-		Name: name, Usage: usage, Subcommands: subs, Flags: flagsOf(commonOptions()),
+		Name: name, Usage: usage, ArgsUsage: "COMMAND", Subcommands: subs, Flags: flagsOf(commonOptions()),
 		HideHelpCommand: true, OnUsageError: usageError, Action: a.unmatched,
 	}
 }
