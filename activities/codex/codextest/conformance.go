@@ -2,6 +2,9 @@ package codextest
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"coxswain/activities/codex"
@@ -25,37 +28,32 @@ type Factory func(t *testing.T) Setup
 // Conformance proves that a host fulfils the contract of package codex. The
 // model or agent behind the host must obey package directive.
 func Conformance(t *testing.T, factory Factory) {
-	cases := []struct {
-		name string
-		run  func(*testing.T, Setup)
-	}{
-		{"probe", testProbe},
-		{"empty thread", testEmptyThread},
-		{"turn in order", testTurnInOrder},
-		{"commands and files", testWork},
-		{"two threads interleave", testInterleave},
-		{"steer the active turn", testSteer},
-		{"steer another turn", testSteerMismatch},
-		{"interrupt a running turn", testInterrupt},
-		{"interrupt right after the start", testInterruptAtOnce},
-		{"interrupt an idle thread", testInterruptIdle},
-		{"resume in a new host", testRestart},
-		{"active turn at the host's end", testLostTurn},
-		{"archive twice", testArchive},
-		{"unknown thread", testUnknownThread},
-		{"unsubscribe and resume", testUnsubscribe},
-		{"failed model", testFailedModel},
-		{"close", testClose},
-		{"subscription ends", testCancelSubscription},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
+	// Alone: the parallel cases below begin when this one has ended.
+	t.Run("no goroutine left", func(t *testing.T) { testNoLeak(t, factory(t)) })
+	t.Run("one host", func(t *testing.T) {
+		t.Parallel()
+		shared := open(t, factory(t))
+		for name, run := range map[string]func(*bench){
+			"empty thread": testEmptyThread, "turn in order": testTurnInOrder, "commands and files": testWork,
+			"two threads interleave": testInterleave, "steer the active turn": testSteer, "steer another turn": testSteerMismatch,
+			"interrupt a running turn": testInterrupt, "interrupt right after the start": testInterruptAtOnce,
+			"interrupt an idle thread": testInterruptIdle, "archive twice": testArchive, "unknown thread": testUnknownThread,
+			"unsubscribe and resume": testUnsubscribe, "failed model": testFailedModel, "subscription ends": testCancelSubscription,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				run(shared.fork(t, name))
+			})
+		}
+	})
+	for name, run := range map[string]func(*testing.T, Setup){
+		"probe": testProbe, "resume in a new host": testRestart, "active turn at the host's end": testLostTurn, "close": testClose,
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, factory(t))
+			run(t, factory(t))
 		})
 	}
-	// Alone: the parallel cases above begin when this one has ended.
-	t.Run("no goroutine left", func(t *testing.T) { testNoLeak(t, factory(t)) })
 }
 
 // bench is an opened host with its recorder and the test's context.
@@ -83,6 +81,20 @@ func open(t *testing.T, s Setup) *bench {
 	return &bench{T: t, ctx: ctx, host: host, events: Record(t, host), spec: s.Spec}
 }
 
+// fork is the same host for one case among others: with a recorder and a folder
+// of its own.
+func (b *bench) fork(t *testing.T, name string) *bench {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*Patience)
+	t.Cleanup(cancel)
+	spec := b.spec
+	spec.CWD = filepath.Join(spec.CWD, strings.ReplaceAll(name, " ", "-"))
+	if err := os.Mkdir(spec.CWD, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &bench{T: t, ctx: ctx, host: b.host, events: Record(t, b.host), spec: spec}
+}
+
 func (b *bench) thread() codex.Thread {
 	b.Helper()
 	thread, err := b.host.StartThread(b.ctx, b.spec)
@@ -99,6 +111,15 @@ func (b *bench) turn(threadID, messageID, text string) codex.Turn {
 		b.Fatalf("start turn: %v", err)
 	}
 	return turn
+}
+
+// delivered waits until the message is in the thread's history; other cases on
+// the same host use the same ids.
+func (b *bench) delivered(threadID, messageID string) codex.Event {
+	b.Helper()
+	return b.events.Wait(b, "user message "+messageID, func(e codex.Event) bool {
+		return e.Type == codex.EventItemCompleted && e.ThreadID == threadID && e.Item.ClientID == messageID
+	})
 }
 
 func (b *bench) wantKind(err error, want codex.ErrorKind, what string) {

@@ -78,7 +78,7 @@ func (r *Recorder) WaitEnded(tb testing.TB, turnID string) codex.Turn {
 	}).Turn
 }
 
-// WaitDelivered waits until the message with the id is in the thread's history.
+// WaitDelivered waits until the message with the id is in a thread's history.
 func (r *Recorder) WaitDelivered(tb testing.TB, messageID string) codex.Event {
 	tb.Helper()
 	return r.Wait(tb, "user message "+messageID, func(e codex.Event) bool {
