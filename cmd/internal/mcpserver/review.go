@@ -1,0 +1,81 @@
+package mcpserver
+
+import (
+	"context"
+
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+type pendingReviewsIn struct {
+	WorkspaceID string `json:"workspace_id,omitempty" jsonschema:"Only this workspace."`
+	TeamID      string `json:"team_id,omitempty" jsonschema:"Only this team. A bound integrator sees its own team alone."`
+}
+
+type pendingReviewsOut struct {
+	PendingReviews []models.PendingReview `json:"pending_reviews"`
+}
+
+func listPendingReviews() entry {
+	return tool(definition{name: "list_pending_reviews", title: "List handoffs to review", effect: reads,
+		text: "List the handoffs that nobody has decided, oldest first, each with its event id, revision and head commit. Review that commit, then decide with accept_event, reject_event or review_event."},
+		func(ctx context.Context, c *caller, in pendingReviewsIn) (out pendingReviewsOut, err error) {
+			filter := ledger.ReviewFilter{}
+			if filter.TeamID, err = c.teamID(in.TeamID); err != nil {
+				return out, err
+			}
+			if filter.WorkspaceID, err = c.workspaceID(in.WorkspaceID); err != nil {
+				return out, err
+			}
+			out.PendingReviews, err = c.Ledger.PendingReviews(ctx, filter)
+			return out, err
+		})
+}
+
+// decisionIn is what each of the three tools of a decision takes.
+type decisionIn struct {
+	change
+	EventID      string `json:"event_id" jsonschema:"The handoff's event id."`
+	BaseRevision int    `json:"base_revision" jsonschema:"The assignment's revision as you reviewed it."`
+	HeadCommit   string `json:"head_commit,omitempty" jsonschema:"The handoff's head commit that you reviewed; required when the handoff has one."`
+	DecisionNote string `json:"decision_note" jsonschema:"Why; for needs_fix what has to be fixed: the worker reads it."`
+}
+
+type reviewEventIn struct {
+	decisionIn
+	DecisionStatus string `json:"decision_status"`
+}
+
+func reviewEvent() entry {
+	d := definition{name: "review_event", title: "Decide a review", effect: overwrites,
+		choices: map[string][]string{"decision_status": {string(models.DecisionAccept), string(models.DecisionReject), string(models.DecisionNeedsFix)}},
+		text:    "Decide a handoff: accept it, reject it for good, or ask for fixes, which starts the worker again on its thread."}
+	return tool(d, func(ctx context.Context, c *caller, in reviewEventIn) (eventOut, error) {
+		if err := d.chosen("decision_status", in.DecisionStatus); err != nil {
+			return eventOut{}, err
+		}
+		return c.decide(ctx, in.decisionIn, models.Decision(in.DecisionStatus))
+	})
+}
+
+func acceptEvent() entry {
+	return tool(definition{name: "accept_event", title: "Accept a handoff", effect: overwrites,
+		text: "Accept a handoff: its assignment is done, and those that depend on it may start."},
+		func(ctx context.Context, c *caller, in decisionIn) (eventOut, error) {
+			return c.decide(ctx, in, models.DecisionAccept)
+		})
+}
+
+func rejectEvent() entry {
+	return tool(definition{name: "reject_event", title: "Reject a handoff", effect: overwrites,
+		text: "Reject a handoff and its assignment for good. To have the work corrected use review_event with needs_fix."},
+		func(ctx context.Context, c *caller, in decisionIn) (eventOut, error) {
+			return c.decide(ctx, in, models.DecisionReject)
+		})
+}
+
+func (c *caller) decide(ctx context.Context, in decisionIn, d models.Decision) (out eventOut, err error) {
+	out.Event, err = c.Ledger.Decide(ctx, c.change(in.RequestID), ledger.DecideRequest{
+		EventID: in.EventID, Decision: d, Base: &in.BaseRevision, HeadCommit: in.HeadCommit, Note: in.DecisionNote})
+	return out, err
+}

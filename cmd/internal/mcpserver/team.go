@@ -1,0 +1,47 @@
+package mcpserver
+
+import (
+	"context"
+
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+type teamIn struct {
+	TeamID string `json:"team_id,omitempty" jsonschema:"The team. A bound integrator may leave it out: it is its own."`
+}
+
+func getTeamBoard() entry {
+	return tool(definition{name: "get_team_board", title: "Read a team's board", effect: reads, unbound: []string{"team_id"},
+		text: "Read a team's assignments by lane, from ready to accepted."},
+		func(ctx context.Context, c *caller, in teamIn) (ledger.Board, error) {
+			id, err := c.teamID(in.TeamID)
+			if err != nil {
+				return ledger.Board{}, err
+			}
+			return c.Ledger.Board(ctx, id)
+		})
+}
+
+type createTeamIn struct {
+	change
+	TeamID       string         `json:"team_id" jsonschema:"Unique in the ledger: 1 to 64 of A-Z a-z 0-9 . _ -"`
+	WorkspaceID  string         `json:"workspace_id"`
+	Name         string         `json:"name"`
+	OwnerActorID string         `json:"owner_actor_id,omitempty" jsonschema:"The team's integrator; made for the team when left out."`
+	Settings     map[string]any `json:"settings,omitempty"`
+}
+
+type teamOut struct {
+	Team models.Team `json:"team"`
+}
+
+func createTeam() entry {
+	return tool(definition{name: "create_team", title: "Create a team", effect: repeats,
+		text: "Create a team and its board in a workspace, or change it. Create assignments for it next; `cox loop` starts them."},
+		func(ctx context.Context, c *caller, in createTeamIn) (out teamOut, err error) {
+			out.Team, err = c.Ledger.CreateTeam(ctx, c.change(in.RequestID), ledger.NewTeam{ID: in.TeamID, WorkspaceID: in.WorkspaceID,
+				Name: in.Name, OwnerActorID: in.OwnerActorID, Settings: in.Settings})
+			return out, err
+		})
+}
