@@ -108,7 +108,7 @@ func observed(d RunDetail) map[string]any {
 	var checked time.Time
 	for _, t := range d.Turns {
 		seen["last_seen_turn_id"] = t.ID
-		if t.Status == models.TurnCompleted {
+		if t.Status.Ended() {
 			seen["last_completed_turn_id"] = t.ID
 		}
 		checked = later(checked, t.ProgressAt)
