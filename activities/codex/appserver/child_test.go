@@ -2,6 +2,7 @@ package appserver_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"coxswain/activities/codex/appserver"
 
 	"go.uber.org/goleak"
 )
@@ -36,6 +39,9 @@ func runChild(behaviour string) {
 	case "mcp":
 		serveMCP()
 		return
+	case "parent":
+		playParent()
+		return
 	case "dies":
 		fmt.Fprintln(os.Stderr, "cannot open shared object")
 		os.Exit(127)
@@ -55,9 +61,22 @@ func runChild(behaviour string) {
 	for c.in.Scan() {
 		c.obey(c.in.Bytes())
 	}
-	if behaviour == "stubborn" {
+	if behaviour == "stubborn" || behaviour == "deaf" {
 		time.Sleep(time.Hour)
 	}
+}
+
+// playParent opens a host whose child does not heed the end of its input, names
+// its process and waits to be killed.
+func playParent() {
+	host, err := appserver.Open(context.Background(), appserver.Options{
+		Bin: os.Args[0], Env: append(os.Environ(), childVariable+"=deaf"),
+	})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(host.PID())
+	<-host.Done()
 }
 
 // unsandboxed plays a `codex sandbox` that holds nothing.

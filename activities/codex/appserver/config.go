@@ -1,6 +1,7 @@
 package appserver
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +15,32 @@ const profileName = "cox"
 // secretNames are variables that the agent's shell does not get, besides those
 // with KEY, SECRET or TOKEN in their names, which Codex itself leaves out.
 var secretNames = []string{
-	"*PASSWORD*", "*PASSWD*", "*CREDENTIAL*", "*AUTH*", "*COOKIE*", "*_DSN", "*DATABASE_URL*",
+	"*PASSWORD*", "*PASSWD*", "*CREDENTIAL*", "*_AUTH", "*AUTH_*", "*COOKIE*", "*_DSN", "*DATABASE_URL*",
 	"COX_*", "CTC_*", "CLT_*", "AWS_*", "CODEX_HOME",
+}
+
+// checkSpec refuses what Codex would take without a word: a folder that is not
+// there, and paths that mean something else for another working directory.
+func checkSpec(spec codex.ThreadSpec) error {
+	for _, path := range append([]string{spec.CWD}, spec.DenyPaths...) {
+		if !filepath.IsAbs(path) {
+			return refused("path %q of the thread is not absolute", path)
+		}
+	}
+	if spec.TempDir != "" && !filepath.IsAbs(spec.TempDir) {
+		return refused("temporary folder %q of the thread is not absolute", spec.TempDir)
+	}
+	if info, err := os.Stat(spec.CWD); err != nil || !info.IsDir() {
+		return refused("%s, the thread's folder, is no folder", spec.CWD)
+	}
+	if spec.MCP.Command != "" && spec.MCP.Name == "" {
+		return refused("the coordination server %s has no name", spec.MCP.Command)
+	}
+	return nil
+}
+
+func refused(format string, args ...any) error {
+	return &codex.Error{Kind: codex.ErrRefused, Message: fmt.Sprintf(format, args...)}
 }
 
 // threadParams are the parameters of thread/start and thread/resume: the whole

@@ -1,9 +1,11 @@
 package appserver_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -202,6 +204,41 @@ func TestKilledChildEndsTheHost(t *testing.T) {
 	if err := host.Err(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("the host ended with %v", err)
 	}
+}
+
+func TestChildDiesWithItsParent(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has a parent-death signal; elsewhere the end of stdin ends Codex")
+	}
+	options := childOptions(t, "parent")
+	parent := exec.Command(options.Bin)
+	parent.Env = options.Env
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(-pid, 0); err != nil {
+		t.Fatalf("the child is gone too early: %v", err)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Wait(); err == nil {
+		t.Error("a killed parent ended well")
+	}
+	wantGroupGone(t, pid)
 }
 
 func TestInterruptWaitsForTheStartOfItsTurn(t *testing.T) {

@@ -139,3 +139,24 @@ func TestProfileKeyNamesVersion(t *testing.T) {
 		t.Error("the key does not stand for the version")
 	}
 }
+
+func TestSpecIsCheckedBeforeCodexIsAsked(t *testing.T) {
+	t.Parallel()
+	good := codex.ThreadSpec{CWD: t.TempDir(), DenyPaths: []string{"/state"}, TempDir: "/temp"}
+	if err := checkSpec(good); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(*codex.ThreadSpec){
+		"relative folder": func(s *codex.ThreadSpec) { s.CWD = "here" },
+		"absent folder":   func(s *codex.ThreadSpec) { s.CWD = filepath.Join(s.CWD, "absent") },
+		"relative denial": func(s *codex.ThreadSpec) { s.DenyPaths = []string{"state"} },
+		"relative temp":   func(s *codex.ThreadSpec) { s.TempDir = "temp" },
+		"nameless server": func(s *codex.ThreadSpec) { s.MCP.Command = "/bin/cox" },
+	} {
+		spec := good
+		spoil(&spec)
+		if err := checkSpec(spec); codex.KindOf(err) != codex.ErrRefused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

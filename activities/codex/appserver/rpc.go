@@ -71,7 +71,7 @@ func (r *rpc) request(ctx context.Context, timeout time.Duration, method string,
 	if err != nil || result == nil {
 		return err
 	}
-	if err := json.Unmarshal(raw, result); err != nil {
+	if err := decode(raw, result); err != nil {
 		return &codex.Error{Kind: codex.ErrTimeout, Message: method + ": answer not understood", Cause: err}
 	}
 	return nil

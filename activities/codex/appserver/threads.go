@@ -26,11 +26,17 @@ type startedThread struct {
 // StartThread implements codex.Adapter. A thread that did not take the
 // permission profile is archived again and refused.
 func (h *Host) StartThread(ctx context.Context, spec codex.ThreadSpec) (codex.Thread, error) {
+	if err := checkSpec(spec); err != nil {
+		return codex.Thread{}, err
+	}
 	return h.openThread(ctx, "thread/start", h.threadParams(spec))
 }
 
 // ResumeThread implements codex.Adapter.
 func (h *Host) ResumeThread(ctx context.Context, threadID string, spec codex.ThreadSpec) (codex.Thread, error) {
+	if err := checkSpec(spec); err != nil {
+		return codex.Thread{}, err
+	}
 	params := h.threadParams(spec)
 	params["threadId"], params["excludeTurns"] = threadID, true
 	return h.openThread(ctx, "thread/resume", params)
