@@ -22,6 +22,7 @@ import (
 type Options struct {
 	Ledger    *ledger.Ledger
 	StateDir  string
+	NodeID    string // "" is made from the host and the state directory
 	Engine    workflows.Engine
 	Cox       string        // absolute path of the cox executable
 	CodexBin  string        // "" is found on the PATH
@@ -62,7 +63,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	node, err := o.Ledger.StartNode(ctx, ledger.LocalNodeID(o.StateDir), hostname(), o.MaxRuns)
+	if o.NodeID == "" {
+		o.NodeID = ledger.LocalNodeID(o.StateDir)
+	}
+	node, err := o.Ledger.StartNode(ctx, o.NodeID, hostname(), o.MaxRuns)
 	if err != nil {
 		return err
 	}

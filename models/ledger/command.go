@@ -269,3 +269,8 @@ func limitOr(n, otherwise int) int {
 	}
 	return otherwise
 }
+
+// Command loads one command.
+func (l *Ledger) Command(ctx context.Context, id string) (models.Command, error) {
+	return get[models.Command](l.read(ctx), "command", id)
+}

@@ -22,12 +22,23 @@ type PlanResult struct {
 // PlanTeam runs one planning pass over a team and creates its commands. It is
 // the only way by which the loop makes commands.
 func (l *Ledger) PlanTeam(ctx context.Context, teamID string) (PlanResult, error) {
+	return l.planTeam(ctx, teamID, func(*models.PlanInput) {})
+}
+
+// PlanOnce runs one pass that may start work although the team's loop is off: a
+// person asked for it.
+func (l *Ledger) PlanOnce(ctx context.Context, teamID string) (PlanResult, error) {
+	return l.planTeam(ctx, teamID, func(in *models.PlanInput) { in.OnlyLive = false })
+}
+
+func (l *Ledger) planTeam(ctx context.Context, teamID string, adjust func(*models.PlanInput)) (PlanResult, error) {
 	var out PlanResult
 	err := l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		in, err := loadPlan(tx.db, teamID, "", tx.Now)
 		if err != nil {
 			return err
 		}
+		adjust(&in)
 		plan := models.Plan(in)
 		if out.Commands, err = tx.apply(in, plan); err != nil {
 			return err

@@ -168,3 +168,6 @@ func idFrom(text string) string {
 	}, text)
 	return models.IDPart(strings.Trim(mapped, "-."))
 }
+
+// raw is an option's value as it was given, to pass it on to a child.
+func (in *call) raw(name string) string { return in.value(name).raw }

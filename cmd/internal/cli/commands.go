@@ -5,6 +5,11 @@ import urfave "github.com/urfave/cli/v2"
 // commands is the whole tree, in the order of help.
 func (a *app) commands() []*urfave.Command {
 	return []*urfave.Command{
+		a.command(upLeaf()),
+		a.command(downLeaf()),
+		a.command(statusLeaf()),
+		a.command(loopLeaf()),
+		a.command(workerLeaf()),
 		a.workspaceCommand(),
 		a.teamCommand(),
 		a.actorCommand(),
@@ -16,5 +21,6 @@ func (a *app) commands() []*urfave.Command {
 		a.command(eventsLeaf()),
 		a.command(mcpLeaf()),
 		a.command(versionLeaf()),
+		a.command(fakeAgentLeaf()),
 	}
 }

@@ -17,8 +17,10 @@ import (
 // configKeys are the keys that the configuration file may hold.
 func configKeys() []string {
 	var keys []string
-	for _, o := range slices.Concat(settings(), engineOptions(), codexOptions()) {
-		keys = append(keys, o.key)
+	for _, o := range slices.Concat(settings(), engineOptions(), adapterOptions(), workerOptions()) {
+		if o.key != "" {
+			keys = append(keys, o.key)
+		}
 	}
 	return keys
 }

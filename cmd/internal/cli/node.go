@@ -3,13 +3,12 @@ package cli
 import (
 	"context"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
-	"coxswain/models"
+	"coxswain/models/ledger"
 )
 
 func (a *app) nodeCommand() *urfave.Command {
@@ -22,19 +21,16 @@ func (a *app) nodeCommand() *urfave.Command {
 // nodeOption names this host. Workspaces remember it, so that their work runs
 // where their files are.
 func nodeOption() *option {
-	return &option{name: "node", kind: identKind, env: []string{"COX_NODE"}, usage: "`ID` of this host; default: made from its name"}
+	return &option{name: "node", kind: identKind, env: []string{"COX_NODE"}, usage: "`ID` of this host; default: made from its name and the state directory"}
 }
 
-// node is the id of this host.
+// node is the id of this host with its state directory.
 func (in *call) node() (string, error) {
 	if id := in.text("node"); id != "" {
 		return id, nil
 	}
-	host, err := os.Hostname()
-	if id := idFrom(host); err == nil && id != "" {
-		return id, nil
-	}
-	return "", models.Invalid("node", "the host has no usable name").Hint("set COX_NODE, or add --node ID").Because(err)
+	paths, err := in.paths()
+	return ledger.LocalNodeID(paths.StateDir), err
 }
 
 func nodeList(ctx context.Context, in *call) error {

@@ -73,11 +73,10 @@ func engineOptions() []*option {
 	}
 }
 
-// codexOptions say how Codex is driven, for the commands that start it.
-func codexOptions() []*option {
+// adapterOptions say which agents a loop runs.
+func adapterOptions() []*option {
 	return []*option{
 		{name: "adapter", key: "adapter", fallback: "codex-app-server", env: []string{"COX_ADAPTER"}, oneOf: []string{"codex-app-server", "fake"}, usage: "`ADAPTER` that runs agents: codex-app-server or fake"},
-		{name: "codex-bin", key: "codex_bin", fallback: "codex", env: []string{"COX_CODEX_BIN"}, usage: "the Codex `PROGRAM`"},
 		{name: "model", key: "model", env: []string{"COX_MODEL"}, usage: "Codex `MODEL`; empty is the user's own default"},
 	}
 }
@@ -164,6 +163,7 @@ func (o *option) flag() urfave.Flag {
 // value is a resolved option.
 type value struct {
 	parsed any
+	raw    string // as it was given, "" for a list
 	source string // "flag", "environment NAME", "file" or "default"
 }
 
@@ -171,7 +171,7 @@ type value struct {
 // environment, the configuration file, the default.
 func (a *app) resolve(c *urfave.Context, o *option) (value, error) {
 	if o.kind == listKind {
-		return value{c.StringSlice(o.name), "flag"}, nil
+		return value{parsed: c.StringSlice(o.name), source: "flag"}, nil
 	}
 	raw, source := o.fallback, "default"
 	if v, from, err := a.given(c, o); err != nil {
@@ -186,7 +186,7 @@ func (a *app) resolve(c *urfave.Context, o *option) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	return value{parsed, source}, nil
+	return value{parsed: parsed, raw: raw, source: source}, nil
 }
 
 func (a *app) given(c *urfave.Context, o *option) (raw, source string, err error) {

@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"coxswain/cmd/internal/supervise"
+	"coxswain/models"
+)
+
+// Grace times of the children.
+const (
+	workerGrace = 15 * time.Second
+	engineGrace = 15 * time.Second
+	engineReady = 60 * time.Second
+	workerReady = 60 * time.Second
+)
+
+// childLog opens the log of a child in the state directory, appended to.
+func childLog(stateDir, name string) (io.WriteCloser, string, error) {
+	path := filepath.Join(stateDir, name+".log")
+	if err := os.MkdirAll(stateDir, 0o700); err != nil {
+		return nil, path, models.Errorf(models.CodeLedgerUnavailable, "the state directory %s cannot be made", stateDir).Because(err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, path, models.Errorf(models.CodeLedgerUnavailable, "the log %s cannot be opened", path).Because(err)
+	}
+	return f, path, nil
+}
+
+// startEngine starts the embedded Temporal beside this program and waits until it
+// is ready. Port 0 picks free ones.
+func (in *call) startEngine(ctx context.Context, stateDir string, port, uiPort int) (*supervise.Child, engineRecord, error) {
+	cox, err := executable()
+	if err != nil {
+		return nil, engineRecord{}, err
+	}
+	server := filepath.Join(filepath.Dir(cox), "cox-temporal")
+	if given, ok := in.env("COX_TEMPORAL_BIN"); ok && given != "" {
+		server = given
+	}
+	if _, err := os.Stat(server); err != nil {
+		return nil, engineRecord{}, models.Errorf(models.CodeEngineUnavailable, "the embedded Temporal %s is not installed", server).
+			Hint("put cox-temporal beside cox, or name your own Temporal with --address").Because(err)
+	}
+	log, logPath, err := childLog(stateDir, "temporal")
+	if err != nil {
+		return nil, engineRecord{}, err
+	}
+	child, err := supervise.Start(supervise.Command{Name: "cox-temporal", Path: server, Env: in.childEnv(nil), Log: log,
+		Args: []string{"--json", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--ui-port", strconv.Itoa(uiPort),
+			"--db-filename", filepath.Join(stateDir, "temporal.db"), "--log-level", "error"}})
+	if err != nil {
+		return nil, engineRecord{}, models.Errorf(models.CodeEngineUnavailable, "the embedded Temporal was not started").Because(err)
+	}
+	wait, cancel := context.WithTimeout(ctx, engineReady)
+	defer cancel()
+	line, err := child.Ready(wait)
+	record := engineRecord{PID: child.PID()}
+	if err == nil {
+		err = json.Unmarshal([]byte(line), &record)
+	}
+	if err == nil {
+		err = writeEngine(stateDir, record)
+	}
+	if err != nil {
+		child.Stop(engineGrace)
+		return nil, record, models.Errorf(models.CodeEngineUnavailable, "the embedded Temporal did not come up: %s", lastLine(logPath)).
+			Hint("see %s", logPath).Because(err)
+	}
+	return child, record, nil
+}
+
+// lastLine is the end of a log, for a message.
+func lastLine(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "its log cannot be read"
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return clean(lines[len(lines)-1])
+}
+
+// workerCommand is the worker of this state directory as a child.
+func (in *call) workerCommand(stateDir string, log io.Writer, extra ...string) (supervise.Command, error) {
+	cox, err := executable()
+	if err != nil {
+		return supervise.Command{}, err
+	}
+	paths, err := in.paths()
+	if err != nil {
+		return supervise.Command{}, err
+	}
+	args := append([]string{"worker", "--log-level", in.workerLogLevel()}, extra...)
+	for _, name := range []string{"codex-bin", "codex-home", "max-runs", "fake-pace", "address", "namespace"} {
+		if in.given(name) {
+			args = append(args, "--"+name, in.raw(name))
+		}
+	}
+	env := in.childEnv(map[string]string{"COX_STATE_DIR": stateDir, "COX_DB": paths.DB})
+	return supervise.Command{Name: "cox worker", Path: cox, Args: args, Env: env, Log: log}, nil
+}
+
+// workerLogLevel lets a worker's log say what it does, unless asked otherwise.
+func (in *call) workerLogLevel() string {
+	if in.given("log-level") {
+		return in.text("log-level")
+	}
+	return "info"
+}
+
+// childEnv is this process's environment with some variables replaced.
+func (in *call) childEnv(set map[string]string) []string {
+	var out []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if _, replaced := set[name]; !replaced && name != "COX_JSON" && name != "COX_FORMAT" {
+			out = append(out, kv)
+		}
+	}
+	for name, value := range set {
+		out = append(out, name+"="+value)
+	}
+	return out
+}
+
+// startWorker keeps a worker running until release is called. It returns when the
+// worker serves its queues.
+func (in *call) startWorker(ctx context.Context, stateDir string) (release func(), err error) {
+	log, logPath, err := childLog(stateDir, "worker")
+	if err != nil {
+		return nil, err
+	}
+	command, err := in.workerCommand(stateDir, log)
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	first := make(chan supervise.Change, 1)
+	wg.Go(func() {
+		supervise.Keep(ctx, command, workerGrace, func(c supervise.Change) {
+			if c.Err != nil {
+				in.log().Warn("the worker ended and is started again", "pid", c.PID, "error", c.Err)
+			}
+			select {
+			case first <- c:
+			default: // only the first change decides whether the worker came up
+			}
+		})
+	})
+	release = func() {
+		cancel()
+		wg.Wait()
+		_ = log.Close() // written by the child; nothing of ours is lost
+	}
+	select {
+	case c := <-first:
+		err = c.Err
+	case <-time.After(workerReady):
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		release()
+		return nil, models.Errorf(models.CodeEngineUnavailable, "the worker did not come up: %s", lastLine(logPath)).Hint("see %s", logPath).Because(err)
+	}
+	return release, nil
+}
+
+// listening tells whether anything answers on a loopback port.
+func listening(address string) bool {
+	c, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = c.Close() // only asked whether it answers
+	return true
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+// follower shows the events of teams as they come, on stdout for people and on
+// stderr beside a JSON document.
+type follower struct {
+	*call
+	ledger *ledger.Ledger
+	teams  map[string]bool
+	after  int64
+	seen   int
+}
+
+func newFollower(in *call, l *ledger.Ledger, teams []string) *follower {
+	f := &follower{call: in, ledger: l, teams: map[string]bool{}}
+	for _, t := range teams {
+		f.teams[t] = true
+	}
+	return f
+}
+
+// followPoll is the time between two looks at the events.
+const followPoll = 200 * time.Millisecond
+
+// run shows new events until ctx ends or done says so. An interrupt is the normal
+// end and no error.
+func (f *follower) run(ctx context.Context, done func() (bool, error)) error {
+	newest, err := f.ledger.Events(ctx, ledger.EventFilter{Newest: true, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(newest) > 0 {
+		f.after = newest[0].Sequence
+	}
+	t := time.NewTicker(followPoll)
+	defer t.Stop()
+	for {
+		if err := f.show(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+		ended, err := done()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil || ended {
+			return err
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (f *follower) show(ctx context.Context) error {
+	events, err := f.ledger.Events(ctx, ledger.EventFilter{After: f.after})
+	for _, e := range events {
+		f.after = e.Sequence
+		if !f.teams[e.TeamID] {
+			continue
+		}
+		f.seen++
+		if text := sentence(e); text != "" {
+			f.note("%s  %-22s %s", e.CreatedAt.Local().Format("15:04:05"), e.AssignmentID, text)
+		}
+	}
+	return err
+}
+
+// note tells a person something while the command goes on.
+func (in *call) note(format string, args ...any) {
+	out := in.io.Out
+	if in.json {
+		out = in.io.Err
+	}
+	_, _ = fmt.Fprintln(out, clean(fmt.Sprintf(format, args...))) // progress; its loss is no failure of the command
+}
+
+// sentence says an event in a few words, "" for one that a follower need not see.
+func sentence(e models.Event) string {
+	get := func(key string) string { s, _ := e.Payload[key].(string); return s }
+	switch e.Type {
+	case models.EventAssignmentCreated:
+		return "created: " + get("title")
+	case models.EventCommandDispatched:
+		return "planned " + get("command_type")
+	case models.EventCommandFailed:
+		return "failed " + get("command_type") + ": " + get("error")
+	case models.EventRunClaimed:
+		return "claimed by " + e.ActorID + ", thread " + get("session_ref")
+	case models.EventTurnStarted:
+		return "turn started"
+	case models.EventTurnEnded:
+		return "turn " + get("status") + " " + get("error")
+	case models.EventHandoffSubmitted:
+		return "handed off: " + get("summary")
+	case models.EventReviewNudgeDispatched:
+		return "integrator nudged"
+	case models.EventIntegratorReview:
+		return e.Status + " by " + e.ActorID
+	case models.EventInterventionRequested:
+		return "needs a person: " + get("prompt")
+	case models.EventAssignmentCancelled, models.EventAssignmentSuperseded, models.EventRunStale, models.EventAdapterUnavailable:
+		return e.Type
+	}
+	return ""
+}

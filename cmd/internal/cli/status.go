@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+
+	"coxswain/models/ledger"
+	"coxswain/worker"
+)
+
+func statusLeaf() leaf {
+	return leaf{
+		name: "status", usage: "show what runs, what waits, and for whom",
+		example: "cox status",
+		options: engineOptions(),
+		run:     status,
+	}
+}
+
+func status(ctx context.Context, in *call) error {
+	paths, err := in.paths()
+	if err != nil {
+		return err
+	}
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := l.Status(ctx)
+	if err != nil {
+		return err
+	}
+	pid, running := worker.Running(paths.StateDir)
+	engine, found, err := readEngine(paths.StateDir)
+	if err != nil {
+		return err
+	}
+	doc := fields{"status": s, "worker": fields{"running": running, "pid": pid}}
+	if found {
+		doc["engine"] = engine
+	}
+	return in.answer(doc, func(p *printer) {
+		if running {
+			p.line("worker: process %d", pid)
+		} else {
+			p.line("worker: none runs here; what is planned waits. Start one: cox up")
+		}
+		if found {
+			p.line("Temporal: %s   Web UI: %s", engine.Address, engine.UI)
+		}
+		p.status(s)
+	})
+}
+
+func (p *printer) status(s ledger.Status) {
+	rows := [][]any{}
+	for _, t := range s.Teams {
+		loop := "off"
+		if t.LoopOn {
+			loop = "on"
+		}
+		rows = append(rows, []any{t.TeamID, t.WorkspaceID, loop, t.Lanes["ready"], t.Lanes["running"], t.Lanes["awaiting_human"], t.Lanes["awaiting_review"],
+			t.Lanes["needs_fix"], t.Lanes["accepted"], t.Lanes["rejected"]})
+	}
+	p.heading("Teams")
+	p.table("No team yet: cox team create --workspace ID TEAM", []string{"TEAM", "WORKSPACE", "LOOP", "READY", "RUNNING", "HUMAN", "REVIEW", "FIX", "ACCEPTED", "REJECTED"}, rows)
+	rows = rows[:0]
+	for _, r := range s.Runs {
+		rows = append(rows, []any{r.ID, r.AssignmentID, r.ActorID, r.Status, r.SessionRef, r.Tokens.Total, r.StartedAt})
+	}
+	p.heading("Runs")
+	p.table("Nothing runs.", []string{"RUN", "ASSIGNMENT", "ACTOR", "STATUS", "THREAD", "TOKENS", "STARTED"}, rows)
+	p.waiting(s)
+}
+
+// waiting lists what waits, each with the command that settles it.
+func (p *printer) waiting(s ledger.Status) {
+	if s.Reviews > 0 {
+		p.heading("Reviews")
+		p.line("%d handoffs are undecided: cox review list", s.Reviews)
+	}
+	if len(s.Interventions) > 0 {
+		p.heading("Questions")
+		for _, i := range s.Interventions {
+			p.line("%s  %s  %s", i.AssignmentID, i.Kind, i.Prompt)
+			p.line("  answer: cox intervention respond --response \"…\" %s", i.ID)
+		}
+	}
+	if len(s.Deferred) > 0 {
+		p.heading("Deferred")
+		for _, d := range s.Deferred {
+			p.line("%s  %s", d.AssignmentID, d.Reason)
+		}
+	}
+	if len(s.Dirty) > 0 {
+		p.heading("Uncommitted work of ended assignments")
+		for _, d := range s.Dirty {
+			p.line("%s  %d files: cox assignment show %s", d.AssignmentID, d.Files, d.AssignmentID)
+		}
+	}
+	if n := s.Pending.Commands + s.Pending.Messages + s.Pending.Wakeups; n > 0 {
+		p.heading("Waiting for the engine")
+		p.line("%d commands, %d messages, %d wake-ups", s.Pending.Commands, s.Pending.Messages, s.Pending.Wakeups)
+	}
+}

@@ -1,0 +1,371 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"coxswain/activities/codex/appserver"
+	"coxswain/models"
+	"coxswain/models/ledger"
+	"coxswain/worker"
+	"coxswain/workflows"
+)
+
+func upLeaf() leaf {
+	options := append(loopOptions()[:5:5], adapterOptions()...)
+	options = append(append(options, engineOptions()...), workerOptions()...)
+	return leaf{
+		name: "up", usage: "start everything: Temporal if none answers, the worker, the loops",
+		about: "Turns on the loops of the teams of the current repository. Ctrl-C stops everything that it started,\n" +
+			"and nothing else. --demo shows the whole way on a throwaway repository with a state directory and\n" +
+			"ports of its own; its folder is kept and named at the end.",
+		example: "cox up --demo",
+		options: append(options,
+			&option{name: "no-loop", kind: truthKind, usage: "start Temporal and the worker only"},
+			&option{name: "demo", kind: truthKind, usage: "four assignments on a throwaway repository, on the fake adapter unless --adapter names another"},
+			&option{name: "exit-when-done", kind: truthKind, usage: "end when every assignment of the covered teams has ended"},
+			&option{name: "port", kind: wholeKind, fallback: "7233", env: []string{"COX_TEMPORAL_PORT"}, usage: "`PORT` of the embedded Temporal; 0 picks a free one"},
+			&option{name: "ui-port", kind: wholeKind, fallback: "8233", env: []string{"COX_UI_PORT"}, usage: "`PORT` of its Web UI; 0 picks a free one"},
+		),
+		run: up,
+	}
+}
+
+func up(ctx context.Context, in *call) error {
+	var scene *demo
+	if in.on("demo") {
+		var err error
+		if scene, err = in.setDemo(ctx); err != nil {
+			return err
+		}
+	}
+	paths, err := in.paths()
+	if err != nil {
+		return err
+	}
+	s := &stack{call: in, stateDir: paths.StateDir, demo: scene}
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	runErr := s.run(ctx)
+	return errors.Join(runErr, s.stop())
+}
+
+// stack is what one `cox up` started, in the order in which it stops.
+type stack struct {
+	*call
+	stateDir string
+	demo     *demo
+	engine   engineRecord
+	loops    *loops
+	stops    []func() // the last one first
+}
+
+func (s *stack) stop() error {
+	for i := len(s.stops) - 1; i >= 0; i-- {
+		s.stops[i]()
+	}
+	return nil
+}
+
+func (s *stack) run(ctx context.Context) error {
+	if err := s.startTemporal(ctx); err != nil {
+		return err
+	}
+	l, err := s.newLedger(ctx)
+	if err != nil {
+		return err
+	}
+	if _, running := worker.Running(s.stateDir); running {
+		s.note("a worker of this state directory runs already; it is used and left running")
+	} else {
+		release, err := s.startWorker(ctx, s.stateDir)
+		if err != nil {
+			return err
+		}
+		s.stops = append(s.stops, release)
+		s.note("worker is ready, node %s", ledger.LocalNodeID(s.stateDir))
+	}
+	if err := s.choose(ctx, l); err != nil {
+		return err
+	}
+	return s.attend(ctx, l)
+}
+
+// startTemporal uses the engine that is named or that answers, and starts the
+// embedded one otherwise. A demo shares nothing unless an engine is named.
+func (s *stack) startTemporal(ctx context.Context) error {
+	engine, err := s.call.engine(s.stateDir)
+	if err != nil {
+		return err
+	}
+	named := engine.Address != "" || s.environmentNamesEngine()
+	if named || s.demo == nil && listening(workflows.DefaultAddress) {
+		c, err := workflows.Dial(ctx, engine, nil)
+		if err != nil {
+			return err
+		}
+		c.Close()
+		s.note("Temporal at %s is used", engine.AddressName())
+		return nil
+	}
+	port, ui := s.whole("port"), s.whole("ui-port")
+	if s.demo != nil && !s.given("port") {
+		port = 0
+	}
+	if s.demo != nil && !s.given("ui-port") {
+		ui = 0
+	}
+	s.note("starting Temporal …")
+	child, record, err := s.startEngine(ctx, s.stateDir, port, ui)
+	if err != nil {
+		return err
+	}
+	s.engine = record
+	s.stops = append(s.stops, func() {
+		child.Stop(engineGrace)
+		_ = os.Remove(engineFile(s.stateDir)) // a record of an ended process is ignored by its readers
+	})
+	s.note("Temporal at %s, Web UI at %s", record.Address, record.UI)
+	return nil
+}
+
+// choose finds the teams to turn on: the demo's, those of the flags, or those of
+// the current repository.
+func (s *stack) choose(ctx context.Context, l *ledger.Ledger) error {
+	if s.on("no-loop") {
+		return nil
+	}
+	var teams []models.Team
+	var err error
+	switch {
+	case s.demo != nil:
+		teams, err = s.demo.create(ctx, l)
+	case s.given("team") || s.given("workspace"):
+		teams, err = s.loopTeams(ctx, l)
+	default:
+		teams, err = s.teamsHere(ctx, l)
+	}
+	if err != nil || len(teams) == 0 {
+		return err
+	}
+	r := &loops{call: s.call, ledger: l, teams: teams}
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	if _, err := r.turn(ctx, true); err != nil {
+		return err
+	}
+	s.loops = r
+	s.stops = append(s.stops, func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		if _, err := r.turn(stop, false); err != nil {
+			s.log().Warn("a loop was not turned off", "error", err)
+		}
+	})
+	return nil
+}
+
+// teamsHere are the active teams of the workspace that contains the current
+// folder; none is no error, since a person may add one while this runs.
+func (s *stack) teamsHere(ctx context.Context, l *ledger.Ledger) ([]models.Team, error) {
+	w, err := s.workspace(ctx, l)
+	if models.IsCode(err, models.CodeInvalidArgument) {
+		s.note("no loop is on: %s; next: cox workspace add .", err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := l.Teams(ctx, w.ID)
+	var out []models.Team
+	for _, t := range all {
+		if t.Status == models.StatusActive {
+			out = append(out, t)
+		}
+	}
+	return out, err
+}
+
+// attend shows what happens until it is interrupted or everything is done.
+func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
+	var ids []string
+	if s.loops != nil {
+		for _, t := range s.loops.teams {
+			ids = append(ids, t.ID)
+		}
+		s.note("loop is on for %s", strings.Join(ids, ", "))
+	}
+	told := false
+	f := newFollower(s.call, l, ids)
+	err := f.run(ctx, func() (bool, error) {
+		done, err := allEnded(ctx, l, ids)
+		if done && !told {
+			told = true
+			s.finished()
+		}
+		return done && s.on("exit-when-done"), err
+	})
+	if err != nil {
+		return err
+	}
+	return s.report(context.WithoutCancel(ctx), l, ids)
+}
+
+// allEnded tells whether the teams have assignments and all of them have ended.
+func allEnded(ctx context.Context, l *ledger.Ledger, teams []string) (bool, error) {
+	total := 0
+	for _, id := range teams {
+		found, err := l.Assignments(ctx, ledger.AssignmentFilter{TeamID: id})
+		if err != nil {
+			return false, err
+		}
+		for _, a := range found {
+			total++
+			if !a.Status.Terminal() {
+				return false, nil
+			}
+		}
+		open, err := l.Runs(ctx, ledger.RunFilter{TeamID: id, OpenOnly: true})
+		if err != nil || len(open) > 0 {
+			return false, err
+		}
+	}
+	return total > 0, nil
+}
+
+// finished tells a person where to look next.
+func (s *stack) finished() {
+	s.note("")
+	s.note("every assignment has ended")
+	if s.engine.UI != "" {
+		s.note("Web UI: %s/namespaces/%s/workflows", s.engine.UI, s.engine.Namespace)
+	}
+	dir := ""
+	if s.demo != nil {
+		dir = "--state-dir " + shellWord(s.stateDir) + " "
+	}
+	s.note("next: cox %sstatus", dir)
+	s.note("      cox %sevents", dir)
+	if s.demo != nil {
+		s.note("      cox %sassignment show %s", dir, s.demo.first())
+		s.note("the repository of this demo is %s; remove it all with: rm -r %s", s.demo.repo, shellWord(s.demo.dir))
+		if bin, err := appserver.Find(os.Environ()); err == nil {
+			s.note("the real Codex is at %s; repeat on it with: cox up --demo --adapter codex-app-server", bin)
+		} else {
+			s.note("no Codex was found; with one installed: cox up --demo --adapter codex-app-server")
+		}
+	} else {
+		s.note("      cox review list")
+	}
+	if !s.on("exit-when-done") {
+		s.note("Ctrl-C stops everything that this command started")
+	}
+}
+
+// lock makes this the only `cox up` of its state directory.
+func (s *stack) lock() (func(), error) {
+	if err := os.MkdirAll(s.stateDir, 0o700); err != nil {
+		return nil, models.Errorf(models.CodeLedgerUnavailable, "the state directory %s cannot be made", s.stateDir).Because(err)
+	}
+	path := filepath.Join(s.stateDir, "up.lock")
+	file := flock.New(path, flock.SetPermissions(0o600))
+	ok, err := file.TryLock()
+	if err != nil {
+		return nil, models.Errorf(models.CodeLedgerUnavailable, "the lock %s cannot be used", path).Because(err)
+	}
+	if !ok {
+		pid := upPID(s.stateDir)
+		return nil, models.Errorf(models.CodeLeaseConflict, "cox up runs already for %s (process %d)", s.stateDir, pid).
+			With("holder_pid", pid).Hint("cox status shows what it does; cox down stops it")
+	}
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+		return nil, errors.Join(models.Errorf(models.CodeLedgerUnavailable, "the lock %s cannot be written", path).Because(err), file.Close())
+	}
+	return func() { _ = file.Close() }, nil // the lock ends with the process at the latest
+}
+
+func upPID(stateDir string) int {
+	text, err := os.ReadFile(filepath.Join(stateDir, "up.lock"))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+func downLeaf() leaf {
+	return leaf{
+		name: "down", usage: "stop what cox up or cox worker of this state directory started",
+		about:   "Sends the process the same signal as Ctrl-C and waits until it is gone.",
+		example: "cox down",
+		run:     down,
+	}
+}
+
+// downWait is how long a stack may take to stop.
+const downWait = 60 * time.Second
+
+func down(ctx context.Context, in *call) error {
+	paths, err := in.paths()
+	if err != nil {
+		return err
+	}
+	stopped := []int{}
+	for _, running := range []func(string) (int, bool){upRunning, worker.Running} {
+		pid, ok := running(paths.StateDir)
+		if !ok {
+			continue
+		}
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return models.Errorf(models.CodeForbidden, "process %d cannot be stopped", pid).Because(err)
+		}
+		err := await(ctx, downWait, func() (bool, error) { _, alive := running(paths.StateDir); return !alive, nil })
+		if err != nil {
+			return models.Errorf(models.CodeEngineUnavailable, "process %d did not stop in %s", pid, downWait).Hint("look at it, then kill %d", pid).Because(err)
+		}
+		stopped = append(stopped, pid)
+	}
+	return in.answer(fields{"stopped": stopped}, func(p *printer) {
+		if len(stopped) == 0 {
+			p.line("nothing runs for %s", paths.StateDir)
+			return
+		}
+		for _, pid := range stopped {
+			p.line("stopped process %d", pid)
+		}
+	})
+}
+
+// upRunning tells whether a `cox up` of the state directory runs. It leaves no
+// trace.
+func upRunning(stateDir string) (int, bool) {
+	path := filepath.Join(stateDir, "up.lock")
+	if _, err := os.Stat(path); err != nil {
+		return 0, false
+	}
+	probe := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	ok, err := probe.TryRLock()
+	if err != nil {
+		return 0, false
+	}
+	if ok {
+		_ = probe.Close() // it was free
+		return 0, false
+	}
+	return upPID(stateDir), true
+}

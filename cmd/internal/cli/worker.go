@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"coxswain/activities/codex/fake"
+	"coxswain/worker"
+)
+
+func workerLeaf() leaf {
+	return leaf{
+		name: "worker", usage: "serve this host's node: carry out commands and watch turns",
+		about: "Runs until it is interrupted. It needs a Temporal that answers: cox up starts one. The SDK's own\n" +
+			"environment configuration (TEMPORAL_ADDRESS, TLS, API key, profiles) works too.",
+		example: "cox worker --address 127.0.0.1:7233",
+		options: append(append(engineOptions(), workerOptions()...), nodeOption()),
+		run:     runWorker,
+	}
+}
+
+// workerOptions are those of a worker, whoever starts it.
+func workerOptions() []*option {
+	return []*option{
+		{name: "codex-bin", key: "codex_bin", env: []string{"COX_CODEX_BIN"}, usage: "the Codex `PROGRAM`; default: found on the PATH"},
+		{name: "codex-home", key: "codex_home", env: []string{"COX_CODEX_HOME"}, usage: "Codex's state `DIR`; default: CODEX_HOME, else ~/.codex"},
+		{name: "max-runs", kind: wholeKind, fallback: "0", key: "max_runs", env: []string{"COX_MAX_RUNS"}, usage: "at most `N` runs on this node at a time; 0 is no limit"},
+		{name: "fake-pace", kind: spanKind, fallback: "0", env: []string{"COX_FAKE_PACE"}, usage: "`DURATION` before each step of a fake agent, so that a person can watch"},
+	}
+}
+
+func runWorker(ctx context.Context, in *call) error {
+	paths, err := in.paths()
+	if err != nil {
+		return err
+	}
+	l, err := in.newLedger(ctx)
+	if err != nil {
+		return err
+	}
+	engine, err := in.engine(paths.StateDir)
+	if err != nil {
+		return err
+	}
+	cox, err := executable()
+	if err != nil {
+		return err
+	}
+	node, err := in.node()
+	if err != nil {
+		return err
+	}
+	return worker.Run(ctx, worker.Options{
+		Ledger: l, StateDir: paths.StateDir, NodeID: node, Engine: engine, Cox: cox,
+		CodexBin: in.text("codex-bin"), CodexHome: in.text("codex-home"),
+		FakePace: in.span("fake-pace"), MaxRuns: in.whole("max-runs"), Log: in.log(),
+		Ready: func(i worker.Info) { in.ready(i) },
+	})
+}
+
+// ready prints the line that tells the worker serves its queues. It is the only
+// thing a running worker prints on stdout; an error there is met again at the end.
+func (in *call) ready(i worker.Info) {
+	if !in.json {
+		_, _ = fmt.Fprintf(in.io.Out, "worker of node %s is ready (incarnation %d, process %d); stop it with Ctrl-C\n", i.NodeID, i.Incarnation, i.PID)
+		return
+	}
+	in.wrote = true
+	_ = json.NewEncoder(in.io.Out).Encode(struct {
+		OK bool `json:"ok"`
+		worker.Info
+		ReadyAt time.Time `json:"ready_at"`
+	}{true, i, time.Now().UTC()})
+}
+
+func fakeAgentLeaf() leaf {
+	return leaf{
+		name: "fake-agent", usage: "play one turn of the fake adapter", hidden: true,
+		about:   "Started by a worker for the fake adapter; it reads one request from stdin.",
+		example: "cox fake-agent",
+		run: func(ctx context.Context, in *call) error {
+			return fake.RunAgent(ctx, in.io.In, in.io.Out, in.io.Err)
+		},
+	}
+}
