@@ -104,6 +104,9 @@ type OutboxItem struct {
 	DeliveredAt *time.Time  `json:"delivered_at,omitempty" gorm:"serializer:ms"`
 }
 
+// TableName names the ledger's table, which holds texts of one outbox.
+func (OutboxItem) TableName() string { return "outbox" }
+
 // MessageID is the client message id of a command's message. It is derived, so
 // that every retry of a command sends under the same id.
 func MessageID(commandID string) string { return "msg_" + IDPart(ShortHash(commandID, 24)) }

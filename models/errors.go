@@ -20,6 +20,7 @@ const (
 	CodeVersionConflict          Code = "VERSION_CONFLICT"
 	CodeIdempotencyConflict      Code = "IDEMPOTENCY_CONFLICT"
 	CodeDependencyCycle          Code = "DEPENDENCY_CYCLE"
+	CodeDependencyBlocked        Code = "DEPENDENCY_BLOCKED"
 	CodeSecretDetected           Code = "SECRET_DETECTED"
 	CodeLedgerBusy               Code = "LEDGER_BUSY"
 	CodeLedgerUnavailable        Code = "LEDGER_UNAVAILABLE"

@@ -74,11 +74,15 @@ func (e *env) bound(b models.Binding) models.Principal {
 	return by
 }
 
-// startTurn reports a thread's new turn as its node does.
+// startTurn delivers a thread's next message, which starts a turn.
 func (e *env) startTurn(thread, turn string) {
 	e.Helper()
-	_, err := e.l.TurnStarted(e.ctx, ledger.TurnReport{ThreadID: thread, TurnID: turn})
+	m, err := e.l.BeginMessage(e.ctx, thread, "test")
 	e.ok(err)
+	if m == nil {
+		e.Fatalf("thread %s has no message to deliver", thread)
+	}
+	e.ok(e.l.Delivered(e.ctx, m.Item.ID, "test", turn, false))
 }
 
 // endTurn reports the end of a thread's turn as its node does.
