@@ -8,9 +8,14 @@ func PathsMeet(as, bs []string) bool {
 	if len(as) == 0 || len(bs) == 0 {
 		return true
 	}
+	others := make([]pathPattern, len(bs))
+	for i, b := range bs {
+		others[i] = newPathPattern(b)
+	}
 	for _, a := range as {
-		for _, b := range bs {
-			if Overlaps(a, b) {
+		one := newPathPattern(a)
+		for i := range others {
+			if one.overlaps(&others[i]) {
 				return true
 			}
 		}
@@ -26,20 +31,45 @@ func PathsMeet(as, bs []string) bool {
 // workspace. The answer is exact but for malformed patterns and those of more
 // than maxAlternatives expansions, where it errs on true.
 func Overlaps(a, b string) bool {
-	a, b = cleanPattern(a), cleanPattern(b)
-	if a == "" || b == "" {
+	x, y := newPathPattern(a), newPathPattern(b)
+	return x.overlaps(&y)
+}
+
+// pathPattern is a cleaned pattern with its automaton, which is built when a pair
+// cannot be told apart by its literal beginning or end.
+type pathPattern struct {
+	text, prefix, suffix string
+	automaton            *automaton
+}
+
+func newPathPattern(p string) pathPattern {
+	p = cleanPattern(p)
+	return pathPattern{text: p, prefix: literalPrefix(p), suffix: literalSuffix(p)}
+}
+
+func (p *pathPattern) plain() bool { return len(p.prefix) == len(p.text) }
+
+func (p *pathPattern) overlaps(q *pathPattern) bool {
+	if p.text == "" || q.text == "" {
 		return true
 	}
-	pa, pb := literalPrefix(a), literalPrefix(b)
-	plainA, plainB := len(pa) == len(a), len(pb) == len(b)
-	if plainA && plainB {
-		return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
+	if p.plain() && q.plain() {
+		return p.text == q.text || strings.HasPrefix(p.text, q.text+"/") || strings.HasPrefix(q.text, p.text+"/")
 	}
-	n := min(len(pa), len(pb))
-	if pa[:n] != pb[:n] {
+	if n := min(len(p.prefix), len(q.prefix)); p.prefix[:n] != q.prefix[:n] {
 		return false
 	}
-	return newAutomaton(a).meets(newAutomaton(b))
+	if n := min(len(p.suffix), len(q.suffix)); !p.plain() && !q.plain() && p.suffix[len(p.suffix)-n:] != q.suffix[len(q.suffix)-n:] {
+		return false
+	}
+	return p.build().meets(q.build())
+}
+
+func (p *pathPattern) build() *automaton {
+	if p.automaton == nil {
+		p.automaton = newAutomaton(p.text)
+	}
+	return p.automaton
 }
 
 // cleanPattern strips what does not change the paths that a pattern names.
@@ -64,6 +94,15 @@ func literalPrefix(p string) string {
 	return p
 }
 
+// literalSuffix is the part of a pattern within its last segment and after its
+// last special character; "" where an escape makes that unclear.
+func literalSuffix(p string) string {
+	if strings.ContainsRune(p, '\\') {
+		return ""
+	}
+	return p[strings.LastIndexAny(p, "*?]}/")+1:]
+}
+
 // meets walks both automata in step over well-formed paths (no empty segment)
 // and tells whether some path is accepted by both. It visits every pair of
 // states at most twice.
@@ -72,10 +111,14 @@ func (x *automaton) meets(y *automaton) bool {
 		a, b    int
 		segment bool // inside a segment, where "/" and the end are allowed
 	}
-	seen, todo := map[point]bool{}, []point{}
+	seen, todo := make([]bool, 2*len(x.states)*len(y.states)), []point{}
 	visit := func(p point) {
-		if !seen[p] {
-			seen[p] = true
+		at := 2 * (p.a*len(y.states) + p.b)
+		if p.segment {
+			at++
+		}
+		if !seen[at] {
+			seen[at] = true
 			todo = append(todo, p)
 		}
 	}
