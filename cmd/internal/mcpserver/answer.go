@@ -56,21 +56,34 @@ func document(c *caller, out any) ([]byte, error) {
 // the log alone, since nobody vouches for what it holds.
 func (s *server) refusal(ctx context.Context, name string, c *caller, err error) *mcp.CallToolResult {
 	p := describe(ctx, err)
-	level := slog.LevelDebug
-	if p.Code == models.CodeInternal {
-		level = slog.LevelError
-	}
-	attrs := []any{"tool", name, "code", p.Code, "error", err}
-	if c != nil {
-		attrs = append(attrs, "caller", c)
-	}
-	s.Logger.Log(ctx, level, "tool refused", attrs...)
+	s.logRefusal(ctx, name, c, p.Code, err)
 	document, err := json.Marshal(failure{Error: p})
 	if err != nil { // a detail that JSON cannot hold
 		p.Details = nil
 		document, _ = json.Marshal(failure{Error: p}) //nolint:errcheck // strings only: cannot fail
 	}
 	return result(document, true)
+}
+
+// logRefusal logs what was refused, and the cause where there is one: a message
+// may quote arguments, a cause comes from below them.
+func (s *server) logRefusal(ctx context.Context, name string, c *caller, code models.Code, err error) {
+	level, cause := slog.LevelDebug, err
+	if code == models.CodeInternal {
+		level = slog.LevelError
+	}
+	var known *models.Error
+	if errors.As(err, &known) {
+		cause = known.Cause
+	}
+	attrs := []any{"tool", name, "code", code}
+	if c != nil {
+		attrs = append(attrs, "caller", c)
+	}
+	if cause != nil {
+		attrs = append(attrs, "cause", cause)
+	}
+	s.Logger.Log(ctx, level, "tool refused", attrs...)
 }
 
 func describe(ctx context.Context, err error) problem {
