@@ -1,10 +1,14 @@
+// Command cox-temporal is a local Temporal server with its Web UI. It is an
+// executable of its own because the server and the ledger each register a
+// SQLite driver of the same name.
 package main
 
 import (
-	_ "github.com/temporalio/ui-server/v2/server"
-	_ "go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
-	_ "go.temporal.io/server/schema/sqlite"
-	_ "go.temporal.io/server/temporal"
+	"os"
+
+	"coxswain/cmd/cox-temporal/internal/command"
 )
 
-func main() {}
+func main() {
+	os.Exit(command.Main(os.Args, command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}

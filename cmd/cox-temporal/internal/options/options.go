@@ -19,7 +19,7 @@ type Options struct {
 	IP       string // loopback address of the gRPC frontend; default 127.0.0.1
 	Port     int    // its port; 0 picks a free one; default 7233
 	UIIP     string // loopback address of the Web UI; default IP
-	UIPort   int    // its port; 0 picks a free one; default Port+1000, or 0 when Port is 0
+	UIPort   int    // its port; 0 picks a free one; default Port+1000, or 0 when that is no port
 	Headless bool   // no Web UI
 
 	Namespaces       []string                            // at least one; default "default"

@@ -84,7 +84,6 @@ func TestRefusals(t *testing.T) {
 		{"ip", "example.com", "not an IP"},
 		{"ui-ip", "192.168.1.2", "other machines"},
 		{"port", "65536", "not a port"},
-		{"port", "65000", "ui-port"}, // whose default would be 66000
 		{"ui-port", "-1", "not a port"},
 		{"namespace", "a/b", "not a name"},
 		{"namespace", "temporal-system", "belongs to the server"},
@@ -104,7 +103,10 @@ func TestRefusals(t *testing.T) {
 	if _, err := parse("--search-attribute", "A=Int", "--search-attribute", "A=Keyword"); !models.IsCode(err, models.CodeInvalidArgument) {
 		t.Errorf("one name, two types: %v", err)
 	}
-	if _, err := parse("--port", "65000", "--headless"); err != nil {
-		t.Errorf("a port that leaves no room for a UI nobody asked for: %v", err)
+}
+
+func TestHighPortLeavesTheUIAnyPort(t *testing.T) {
+	if o, err := parse("--port", "65000"); err != nil || o.UIPort != 0 {
+		t.Errorf("UI port %d, error %v", o.UIPort, err)
 	}
 }

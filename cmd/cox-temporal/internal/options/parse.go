@@ -68,7 +68,7 @@ func (o *Options) addresses(c *cli.Context) (err error) {
 	switch {
 	case given:
 		o.UIPort = number(c, flagUIPort)
-	case o.Port != 0:
+	case o.Port != 0 && o.Port <= maxPort-UIPortOffset:
 		o.UIPort = o.Port + UIPortOffset
 	}
 	if o.Headless {

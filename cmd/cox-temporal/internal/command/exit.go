@@ -1,0 +1,68 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"coxswain/models"
+)
+
+// The exit codes. They are those of cox.
+const (
+	exitOK          = 0
+	exitInternal    = 1
+	exitUsage       = 2
+	exitConflict    = 3
+	exitUnavailable = 7
+	exitInterrupted = 130
+)
+
+// exitCode maps the kinds of errors that this program can meet.
+func exitCode(code models.Code) int {
+	switch code {
+	case models.CodeInvalidArgument:
+		return exitUsage
+	case models.CodeLeaseConflict:
+		return exitConflict
+	case models.CodeEngineUnavailable:
+		return exitUnavailable
+	case models.CodeInterrupted:
+		return exitInterrupted
+	default:
+		return exitInternal
+	}
+}
+
+// failure is the document printed on stdout when JSON was asked for.
+type failure struct {
+	OK    bool        `json:"ok"`
+	Error errorFields `json:"error"`
+}
+
+type errorFields struct {
+	Code    models.Code    `json:"code"`
+	Message string         `json:"message"`
+	Next    string         `json:"next,omitempty"`
+	Details map[string]any `json:"details,omitempty"`
+}
+
+// fail prints an error, in words on stderr and as JSON on stdout when asked,
+// and returns the exit code.
+func (p *program) fail(err error) int {
+	f := errorFields{Code: models.CodeOf(err), Message: err.Error()}
+	var e *models.Error
+	if errors.As(err, &e) {
+		f.Next, f.Details = e.Next, e.Details
+	}
+	fmt.Fprintf(p.Err, "cox-temporal: %s\n", f.Message)
+	if f.Next != "" {
+		fmt.Fprintf(p.Err, "next: %s\n", f.Next)
+	}
+	if p.json {
+		if encodeErr := json.NewEncoder(p.Out).Encode(failure{Error: f}); encodeErr != nil {
+			fmt.Fprintf(p.Err, "cox-temporal: %v\n", encodeErr)
+		}
+	}
+	return exitCode(f.Code)
+}
