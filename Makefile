@@ -49,6 +49,10 @@ check: test lint ## test and lint, as CI does
 fmt: ## format the source
 	bin=$$(scripts/install-tool.sh mvdan.cc/gofumpt $(GOFUMPT)); git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 "$$bin" -w
 
+.PHONY: fix
+fix: ## let the linters mend what they can
+	bin=$$(scripts/install-tool.sh github.com/golangci/golangci-lint/v2/cmd/golangci-lint $(GOLANGCI_LINT)); "$$bin" run --timeout 20m --fix ./...
+
 .PHONY: live
 live: build ## test against the real, pinned Codex; fails without it
 	codex=$$(scripts/install-codex.sh --check); \
