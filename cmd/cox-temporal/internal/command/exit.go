@@ -15,7 +15,6 @@ const (
 	exitUsage       = 2
 	exitConflict    = 3
 	exitUnavailable = 7
-	exitInterrupted = 130
 )
 
 // exitCode maps the kinds of errors that this program can meet.
@@ -27,8 +26,6 @@ func exitCode(code models.Code) int {
 		return exitConflict
 	case models.CodeEngineUnavailable:
 		return exitUnavailable
-	case models.CodeInterrupted:
-		return exitInterrupted
 	default:
 		return exitInternal
 	}

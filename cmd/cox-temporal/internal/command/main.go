@@ -28,7 +28,7 @@ Examples:
 
 Exit codes: 0 stopped when asked; 1 internal; 2 usage; 3 the database is in use
 by another server; 7 a port is taken, the database is of another server version,
-or the server does not start; 130 interrupted while starting.`
+or the server does not start.`
 
 // Streams are the standard streams of a process.
 type Streams struct {

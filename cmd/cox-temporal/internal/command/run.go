@@ -37,10 +37,11 @@ func (p *program) run(c *cli.Context) error {
 		return err
 	}
 	s, err := devserver.Start(c.Context, o)
+	if c.Context.Err() != nil && err != nil {
+		fmt.Fprintln(p.Err, "cox-temporal: stopped before it was ready")
+		return nil // asked to stop, and stopped
+	}
 	if err != nil {
-		if c.Context.Err() != nil {
-			return models.Errorf(models.CodeInterrupted, "interrupted while starting").Because(err)
-		}
 		return err
 	}
 	if err := p.printReady(s, o); err != nil {

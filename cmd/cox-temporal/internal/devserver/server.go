@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/server/common/headers"
 	"go.temporal.io/server/temporal"
 
+	"coxswain/cmd/cox-temporal/internal/bounded"
 	"coxswain/cmd/cox-temporal/internal/dbfile"
 	"coxswain/cmd/cox-temporal/internal/options"
 	"coxswain/models"
@@ -43,6 +44,7 @@ type Server struct {
 // cannot have.
 func Start(ctx context.Context, o options.Options) (_ *Server, err error) {
 	s := &Server{log: newServerLog(o.LogLevel, o.LogFormat)}
+	context.AfterFunc(ctx, s.log.quiet) // what an interrupted start leaves undone is no news
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Stop())
@@ -109,7 +111,7 @@ func (s *Server) Stop() error {
 		errs = append(errs, s.ui.close())
 	}
 	if s.engine != nil {
-		if err := stopEngine(s.engine); err != nil {
+		if err := bounded.Call("stopping the services", StopLimit, s.engine.Stop); err != nil {
 			return errors.Join(append(errs, err)...) // the lock stays: the file is still in use
 		}
 	}
@@ -117,18 +119,6 @@ func (s *Server) Stop() error {
 		errs = append(errs, s.file.Release())
 	}
 	return errors.Join(errs...)
-}
-
-// stopEngine stops the services, but waits no longer than StopLimit.
-func stopEngine(engine temporal.Server) error {
-	stopped := make(chan error, 1)
-	go func() { stopped <- engine.Stop() }()
-	select {
-	case err := <-stopped:
-		return err
-	case <-time.After(StopLimit):
-		return models.Errorf(models.CodeEngineUnavailable, "the services did not stop within %s", StopLimit)
-	}
 }
 
 // holdDatabase takes the lock of a database on disk.

@@ -34,13 +34,15 @@ func TestSignalsAndEndOfStdinStopIt(t *testing.T) {
 	}
 }
 
-func TestLogIsQuietByDefault(t *testing.T) {
+func TestStartAndStopLogNoTrouble(t *testing.T) {
 	p := start(t)
 	if code := p.stop(t); code != 0 {
 		t.Errorf("exit %d", code)
 	}
-	if text := p.stderr.String(); text != "" {
-		t.Errorf("a start and stop without trouble logs:\n%s", text)
+	for _, noise := range []string{"HTTP API port", "\terror\t", "\tfatal\t"} {
+		if text := p.stderr.String(); strings.Contains(text, noise) {
+			t.Errorf("a start and stop without trouble logs %q in\n%s", noise, text)
+		}
 	}
 }
 

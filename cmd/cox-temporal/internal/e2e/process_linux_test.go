@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -44,6 +45,45 @@ func TestNoOtherPortSpeaksHTTP(t *testing.T) {
 	}
 	if answering != 1 {
 		t.Errorf("%d ports answer HTTP, want the Web UI's alone", answering)
+	}
+}
+
+// An SDK client is connected before the server is ready, so a short test stops
+// it in the middle of its start.
+func TestStopBeforeReadyIsNoFailure(t *testing.T) {
+	var stderr safeBuffer
+	cmd := exec.CommandContext(deadline(t), binary, "--port", "0", "--headless", "--exit-with-stdin")
+	cmd.Stderr = &stderr
+	if _, err := cmd.StdinPipe(); err != nil { // open as long as this process lives
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitFirstPort(t, cmd.Process.Pid)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v:\n%s", err, &stderr)
+	}
+	if text := stderr.String(); strings.Contains(text, "error") || strings.Contains(text, "panic") {
+		t.Errorf("being stopped early logs trouble:\n%s", text)
+	}
+}
+
+// awaitFirstPort waits until a process listens anywhere, which is long before a
+// server is ready.
+func awaitFirstPort(t *testing.T, pid int) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for ctx := deadline(t); len(listening(t, pid)) == 0; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("the server opened no port")
+		}
 	}
 }
 
