@@ -100,10 +100,20 @@ func triple() string {
 	return arch + "-unknown-linux-musl"
 }
 
-// BinaryVersion asks an executable for its version, such as "0.171.0".
-func BinaryVersion(ctx context.Context, bin string, env []string) (string, error) {
+// BinaryVersion asks an executable for its version, such as "0.171.0". Codex
+// makes folders in its home even for that, so it gets a passing one.
+func BinaryVersion(ctx context.Context, bin string, env []string) (version string, err error) {
+	home, err := os.MkdirTemp("", "cox-codex-home-")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if e := os.RemoveAll(home); err == nil {
+			err = e
+		}
+	}()
 	cmd := exec.CommandContext(ctx, bin, "--version")
-	cmd.Env = env
+	cmd.Env = setenv(env, "CODEX_HOME", home)
 	out, err := cmd.Output()
 	if err != nil {
 		return "", &codex.Error{Kind: codex.ErrStartup, Message: bin + " --version", Cause: err}

@@ -95,10 +95,10 @@ func TestVersionOfAnExecutable(t *testing.T) {
 	t.Parallel()
 	bin := filepath.Join(t.TempDir(), "codex")
 	for text, want := range map[string]string{"codex-cli 1.2.3": "1.2.3", "grep 3.4": ""} {
-		if err := os.WriteFile(bin, []byte("#!/bin/sh\necho "+text+"\n"), 0o700); err != nil {
+		if err := os.WriteFile(bin, []byte("#!/bin/sh\n[ -n \"$CODEX_HOME\" ] && touch \"$CODEX_HOME/made\" && echo "+text+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		got, err := appserver.BinaryVersion(t.Context(), bin, nil)
+		got, err := appserver.BinaryVersion(t.Context(), bin, []string{"CODEX_HOME=/nonexistent"})
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: version %q, %v", text, got, err)
 		}

@@ -25,7 +25,9 @@ func Binary(tb testing.TB) string {
 		return bin
 	}
 	if bin, err := exec.LookPath("codex"); err == nil {
-		out, err := exec.Command(bin, "--version").Output()
+		cmd := exec.Command(bin, "--version")
+		cmd.Env = Env(tb.TempDir()) // Codex makes folders in its home even for that
+		out, err := cmd.Output()
 		if err == nil && strings.TrimSpace(string(out)) == "codex-cli "+Version {
 			return bin
 		}
