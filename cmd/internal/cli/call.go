@@ -34,7 +34,7 @@ func (a *app) begin(c *urfave.Context, l leaf) (*call, error) {
 	}
 	a.json = in.on("json") || in.text("format") == "json"
 	argument, err := a.positional(c, l)
-	in.argument = argument
+	in.argument, a.begun = argument, err == nil
 	return in, err
 }
 

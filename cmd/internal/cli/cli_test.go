@@ -232,6 +232,23 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
+// What only looks like --json asks for nothing.
+func TestNoDocumentThatNobodyAskedFor(t *testing.T) {
+	for _, args := range [][]string{
+		{"assignment", "list", "--json=false"},
+		{"assignment", "create", "--title", "--json"},
+		{"--format", "text", "assignment", "list"},
+	} {
+		got := cox(t, map[string]string{"COX_JSON": "", "COX_FORMAT": "text"}, args...)
+		if got.code != exitNotFound || got.out != "" {
+			t.Errorf("%v: exit %d, stdout %q", args, got.code, got.out)
+		}
+	}
+	if got := cox(t, map[string]string{"COX_JSON": "1"}, "assignment", "list", "--json=false"); got.code != exitNotFound || got.out != "" {
+		t.Errorf("exit %d, stdout %q", got.code, got.out)
+	}
+}
+
 func TestADashMayBeginAnArgumentAfterTwoDashes(t *testing.T) {
 	got := cox(t, nil, "assignment", "show", "--", "-x")
 	if got.code != exitNotFound {

@@ -57,7 +57,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 	if e.Next != "" {
 		fmt.Fprintf(a.io.Err, "next: %s\n", clean(e.Next))
 	}
-	if (a.json || wantsJSON(a.args, a.env)) && !a.wrote {
+	if a.promised() && !a.wrote {
 		if err := a.document(failure(e)); err != nil {
 			fmt.Fprintf(a.io.Err, "%s: %s\n", a.called, err)
 		}
@@ -100,6 +100,14 @@ func failure(e *models.Error) any {
 	return map[string]any{"ok": false, "error": map[string]any{
 		"code": e.Code, "message": e.Error(), "next": e.Next, "details": details,
 	}}
+}
+
+// promised tells whether stdout owes a document.
+func (a *app) promised() bool {
+	if a.begun {
+		return a.json
+	}
+	return wantsJSON(a.args, a.env)
 }
 
 // wantsJSON looks for --json where the parser or the configuration failed before

@@ -36,6 +36,7 @@ type app struct {
 	called string   // cox, or the link it was called by
 	args   []string // as given
 	json   bool     // stdout carries one JSON document
+	begun  bool     // the options are resolved, so that json is known
 	wrote  bool     // the document has been written
 	logger *slog.Logger
 	file   map[string]string // the configuration file; nil until read
