@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/zricethezav/gitleaks/v8/config"
@@ -27,8 +28,9 @@ type gitleaks struct {
 	allowed  []*config.Allowlist
 }
 
-// gitleaksLoads counts how often the rules were parsed in this process.
-var gitleaksLoads atomic.Int64
+// gitleaksLoads counts how often the rules were parsed in this process, and
+// gitleaksAsks how often a text had reason to be checked by them.
+var gitleaksLoads, gitleaksAsks atomic.Int64
 
 var loadGitleaks = sync.OnceValues(func() (*gitleaks, error) {
 	gitleaksLoads.Add(1)
@@ -50,18 +52,19 @@ var loadGitleaks = sync.OnceValues(func() (*gitleaks, error) {
 })
 
 // gitleaksRule returns the id of the first library rule that finds a secret.
-func gitleaksRule(text, lower string) (string, error) {
-	generic := assignmentLike(lower)
-	if !generic && !containsAny(lower, gitleaksKeywords()) {
+func gitleaksRule(text, lower string, hits keywordHits) (string, error) {
+	generic := hits.any(genericKeywords()) && assignmentLike(lower)
+	if !generic && !hits.any(gitleaksKeywords()) {
 		return "", nil
 	}
+	gitleaksAsks.Add(1)
 	g, err := loadGitleaks()
 	if err != nil {
 		return "", err
 	}
 	for i := range g.source.Rules {
 		r := &g.source.Rules[i]
-		if r.Regex == "" || r.Path != "" || r.ID == genericRule && !generic || !containsAny(lower, g.keywords[i]) {
+		if r.Regex == "" || r.Path != "" || r.ID == genericRule && !generic || !hits.any(g.keywords[i]) {
 			continue
 		}
 		c, err := g.rule(i)
@@ -178,13 +181,15 @@ func assignmentLike(lower string) bool {
 	return false
 }
 
-// assignsLong looks for an operator within the next characters and a long word
-// behind it.
+// assignsLong looks for an operator behind at most 23 characters of a name or
+// blanks, and for a long word behind it.
 func assignsLong(near string) bool {
-	op := strings.IndexAny(near, "=:,>|")
-	if op < 0 || op > 24 {
+	op := strings.IndexFunc(near, func(r rune) bool {
+		return r != '_' && r != '.' && r != '-' && r != '\'' && r != '"' && !unicode.IsSpace(r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	if op < 0 || op > 23 || !strings.ContainsRune("=:,>|?", rune(near[op])) {
 		return false
 	}
-	value := strings.TrimLeft(near[op:], "=:,>|?` '\"\t\n")
-	return len(value) >= 10 && !strings.ContainsAny(value[:10], " \t\n'\"`;,:()")
+	value := strings.TrimLeft(near[op:], "=:,>|?` '\"\t\r\n")
+	return len(value) >= 10 && !strings.ContainsAny(value[:10], " \t\r\n'\"`;,:()")
 }

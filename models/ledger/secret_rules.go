@@ -3,7 +3,6 @@ package ledger
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -44,18 +43,8 @@ var ownRules = []secretRule{
 		mixed, "password", "passwd", "passphrase", "secret", "key", "token"),
 }
 
-// ownKeywords are the keywords of all own rules.
-var ownKeywords = sync.OnceValue(func() []string {
-	var out []string
-	for _, r := range ownRules {
-		out = append(out, r.keywords...)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-})
-
-func (r secretRule) finds(text, lower string) bool {
-	if !containsAny(lower, r.keywords) {
+func (r secretRule) finds(text string, hits keywordHits) bool {
+	if !hits.any(r.keywords) {
 		return false
 	}
 	if r.secret == nil {

@@ -13,7 +13,7 @@ import (
 // scanSecrets looks through canonical JSON, keys and values alike. Text without a
 // keyword of any rule is not even decoded.
 func scanSecrets(canonical []byte) error {
-	if !mayHoldSecret(strings.ToLower(string(canonical))) {
+	if lower := strings.ToLower(string(canonical)); len(keywords().in(lower)) == 0 && !namesAny(lower) {
 		return nil
 	}
 	var document any
@@ -34,19 +34,10 @@ func secretDetected(field, rule string) error {
 		Hint("name where the secret is kept instead, such as env:NAME, or write <redacted>")
 }
 
-// mayHoldSecret is the cheap test before everything else, on lower-case text.
-func mayHoldSecret(lower string) bool {
-	for _, words := range [][]string{ownKeywords(), secretNames(), genericKeywords(), gitleaksKeywords()} {
-		if containsAny(lower, words) {
-			return true
-		}
-	}
-	return false
-}
-
-func containsAny(text string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(text, w) {
+// namesAny tells whether a text holds a name of a secret, in any spelling.
+func namesAny(lower string) bool {
+	for _, n := range secretNames() {
+		if strings.Contains(lower, n) {
 			return true
 		}
 	}
@@ -98,10 +89,14 @@ func join(path, key string) string {
 // textRule returns the id of the first rule that finds a secret in a text.
 func textRule(text string) (string, error) {
 	lower := strings.ToLower(text)
+	hits := keywords().in(lower)
+	if len(hits) == 0 {
+		return "", nil
+	}
 	for _, r := range ownRules {
-		if r.finds(text, lower) {
+		if r.finds(text, hits) {
 			return r.id, nil
 		}
 	}
-	return gitleaksRule(text, lower)
+	return gitleaksRule(text, lower, hits)
 }
