@@ -154,5 +154,6 @@ func (f Front) Card(ctx context.Context, workflowID string) (ledger.Card, error)
 	if err != nil {
 		return c, models.Errorf(models.CodeEngineUnavailable, "the workflow %s did not answer", workflowID).Because(err)
 	}
-	return c, v.Get(&c)
+	err = v.Get(&c)
+	return c, err
 }

@@ -41,7 +41,7 @@ func (tx *Tx) recordBinding(runID string, patch, eventPayload map[string]any) (m
 	if err != nil {
 		return none, err
 	}
-	if err := tx.db.Table("runs").Where("id = ?", r.ID).Update("metadata", text).Error; err != nil {
+	if err := tx.db.Table("runs").Where("id = ?", r.ID).UpdateColumn("metadata", text).Error; err != nil {
 		return none, err
 	}
 	e := runEvent(r, models.EventRunBindingRecorded)

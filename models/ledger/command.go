@@ -178,11 +178,6 @@ func (l *Ledger) ClaimRun(ctx context.Context, commandID, owner string, c Claim)
 func (tx *Tx) claimStarted(w Work, c Claim) error {
 	a, run, cmd := w.Assignment, w.Run, w.Command
 	expires := tx.Now.Add(w.Team.Loop.RunLeaseTTL())
-	if a.Status == models.AssignmentClaimed || a.Status == models.AssignmentRunning {
-		if err := tx.supersedeOutsider(a, run.ID); err != nil {
-			return err
-		}
-	}
 	ok, err := tx.swap(&models.Assignment{}, map[string]any{
 		"status": models.AssignmentClaimed, "claimed_by": run.ActorID, "lease_expires_at": expires.UnixMilli(),
 		"active_run_id": run.ID, "revision": a.Revision + 1, "updated_at": tx.ms(), "deferred_reason": "",
@@ -215,16 +210,6 @@ func (tx *Tx) claimStarted(w Work, c Claim) error {
 		return err
 	}
 	return errors.Join(tx.closeCommand(cmd, models.CommandDone, "thread_started", ""), tx.wakeClock(), tx.wakeAssignment(a.ID))
-}
-
-// supersedeOutsider ends the expired claim of somebody whom no node manages.
-func (tx *Tx) supersedeOutsider(a models.Assignment, newRun string) error {
-	var old []models.Run
-	err := tx.db.Where("assignment_id = ? AND ended_at IS NULL AND id <> ?", a.ID, newRun).Find(&old).Error
-	for _, r := range old {
-		err = errors.Join(err, tx.finishRun(r.ID, models.RunSuperseded, "its claim expired"))
-	}
-	return err
 }
 
 // startMetadata is the run metadata of seed 000: the adapter and the cursor.

@@ -17,5 +17,6 @@ func (tx *Tx) append(e models.Event) (models.Event, error) {
 	if e.Payload == nil {
 		e.Payload = map[string]any{}
 	}
-	return e, tx.insert(&e)
+	err := tx.insert(&e) // fills in the sequence
+	return e, err
 }

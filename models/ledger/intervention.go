@@ -104,7 +104,7 @@ func (tx *Tx) question(iv models.Intervention) (models.Event, error) {
 // closeInterventions closes the open questions about an assignment that nobody
 // has to answer any more.
 func (tx *Tx) closeInterventions(assignmentID string) error {
-	return tx.db.Model(&models.Intervention{}).Where("assignment_id = ? AND status = 'open'", assignmentID).Update("status", interventionClosed).Error
+	return tx.db.Model(&models.Intervention{}).Where("assignment_id = ? AND status = 'open'", assignmentID).UpdateColumn("status", interventionClosed).Error
 }
 
 // RespondIntervention answers a question. When it was the run's last open one,

@@ -133,6 +133,9 @@ func (tx *Tx) numbered(cmd *models.Command) (fresh bool, err error) {
 // wakes the workflow that carries it out.
 func (tx *Tx) dispatch(in models.PlanInput, cmd *models.Command) error {
 	cmd.CreatedAt = tx.Now
+	if cmd.EventIDs == nil {
+		cmd.EventIDs = []string{}
+	}
 	var err error
 	wake := func() error { return tx.wakeAssignment(cmd.AssignmentID) }
 	switch cmd.Type {

@@ -14,6 +14,9 @@ func (tx *Tx) intendRun(in models.PlanInput, cmd *models.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := tx.releaseExpired(cmd.AssignmentID); err != nil {
+		return err
+	}
 	attempt, previous, err := tx.nextAttempt(cmd.AssignmentID)
 	if err != nil {
 		return err
@@ -32,6 +35,21 @@ func (tx *Tx) intendRun(in models.PlanInput, cmd *models.Command) error {
 		return err
 	}
 	_, err = tx.swap(&models.Assignment{}, map[string]any{"active_run_id": run.ID, "deferred_reason": ""}, "id = ?", cmd.AssignmentID)
+	return err
+}
+
+// releaseExpired ends the expired claim of somebody whom no node manages, and
+// makes the assignment ready again.
+func (tx *Tx) releaseExpired(assignmentID string) error {
+	old, open, err := tx.openRun(assignmentID)
+	if err != nil || !open {
+		return err
+	}
+	if err := tx.finishRun(old.ID, models.RunSuperseded, "its claim expired"); err != nil {
+		return err
+	}
+	_, err = tx.swap(&models.Assignment{}, map[string]any{"status": models.AssignmentReady, "claimed_by": "", "lease_expires_at": nil, "active_run_id": ""},
+		"id = ? AND status IN ('claimed','running')", assignmentID)
 	return err
 }
 
@@ -67,7 +85,8 @@ func (tx *Tx) newBinding(b models.Binding) (models.Binding, error) {
 	b.ID, b.Generation, b.Status = newID("bnd"), 1, "active"
 	b.TokenHash = hashToken(tx.l.BindingToken(b.ID, b.Generation))
 	b.CreatedAt, b.UpdatedAt = tx.Now, tx.Now
-	return b, tx.insert(&b)
+	err := tx.insert(&b)
+	return b, err
 }
 
 // nextAttempt is the number of the assignment's next run and the id of its last.

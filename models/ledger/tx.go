@@ -117,7 +117,7 @@ func (tx *Tx) insert(row any) error { return tx.db.Create(row).Error }
 // there was exactly one. Values are columns, never a struct, so that zero values
 // are written.
 func (tx *Tx) swap(model any, columns map[string]any, where string, args ...any) (bool, error) {
-	res := tx.db.Model(model).Where(where, args...).Updates(columns)
+	res := tx.db.Model(model).Where(where, args...).UpdateColumns(columns)
 	return res.RowsAffected == 1, res.Error
 }
 
