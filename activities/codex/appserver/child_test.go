@@ -42,6 +42,12 @@ func runChild(behaviour string) {
 	case "parent":
 		playParent()
 		return
+	case "version":
+		if err := os.MkdirAll(os.Getenv("CODEX_HOME")+"/tmp", 0o700); err != nil {
+			panic(err)
+		}
+		fmt.Println(os.Getenv("SAYS"))
+		return
 	case "dies":
 		fmt.Fprintln(os.Stderr, "cannot open shared object")
 		os.Exit(127)

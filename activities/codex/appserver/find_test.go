@@ -93,14 +93,16 @@ func TestFindNamesThePathItSearched(t *testing.T) {
 
 func TestVersionOfAnExecutable(t *testing.T) {
 	t.Parallel()
-	bin := filepath.Join(t.TempDir(), "codex")
+	options := childOptions(t, "version")
+	home := filepath.Join(t.TempDir(), "home")
 	for text, want := range map[string]string{"codex-cli 1.2.3": "1.2.3", "grep 3.4": ""} {
-		if err := os.WriteFile(bin, []byte("#!/bin/sh\n[ -n \"$CODEX_HOME\" ] && touch \"$CODEX_HOME/made\" && echo "+text+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		got, err := appserver.BinaryVersion(t.Context(), bin, []string{"CODEX_HOME=/nonexistent"})
+		env := append(options.Env, "CODEX_HOME="+home, "SAYS="+text)
+		got, err := appserver.BinaryVersion(t.Context(), options.Bin, env)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: version %q, %v", text, got, err)
 		}
+	}
+	if _, err := os.Stat(home); err == nil {
+		t.Error("asking for the version made Codex's home")
 	}
 }
