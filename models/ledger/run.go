@@ -191,7 +191,10 @@ func (l *Ledger) HeartbeatRun(ctx context.Context, c *Call, runID, summary strin
 		}
 		return tx.record(c, "heartbeat_run", canonical, out)
 	})
-	return out, err
+	if err != nil {
+		return models.Event{}, err
+	}
+	return out, nil
 }
 
 func (tx *Tx) heartbeat(runID, summary string) (models.Event, error) {
@@ -245,9 +248,6 @@ func (tx *Tx) activeFor(r models.Run) (models.Assignment, error) {
 		return a, err
 	}
 	if err := tx.mayTouch(a); err != nil {
-		return a, err
-	}
-	if _, err := tx.bound(); err != nil {
 		return a, err
 	}
 	if err := liveRun(r); err != nil {
