@@ -96,6 +96,7 @@ func (tx *Tx) stop(a models.Assignment, s stopping) (models.Assignment, error) {
 	for k, v := range s.columns {
 		columns[k] = v
 	}
+	handoff := a.HandoffEventID
 	a, err := tx.advance(a, columns)
 	if err != nil {
 		return a, err
@@ -120,5 +121,5 @@ func (tx *Tx) stop(a models.Assignment, s stopping) (models.Assignment, error) {
 	if err := tx.planAssignment(a.ID); err != nil {
 		return a, err
 	}
-	return a, tx.wakeWork(a, managed(run))
+	return a, tx.wakeWork(a, handoff)
 }

@@ -48,3 +48,13 @@ func (l *Ledger) PollableTeams(ctx context.Context) ([]models.Team, error) {
 	}
 	return out, nil
 }
+
+// ServedWorkflows lists the workflow ids, without the ledger's prefix, that serve
+// the assignments and nudges of teams. They end with their work.
+func (l *Ledger) ServedWorkflows(ctx context.Context, teams []string) ([]string, error) {
+	var out []string
+	err := l.read(ctx).Raw(`SELECT workflow_id FROM wakeups WHERE kind = 'assignment' AND subject IN (SELECT id FROM assignments WHERE team_id IN @teams)
+	  UNION ALL SELECT workflow_id FROM wakeups WHERE kind = 'nudge' AND subject IN (SELECT id FROM commands WHERE team_id IN @teams)
+	  ORDER BY workflow_id`, map[string]any{"teams": teams}).Scan(&out).Error
+	return out, err
+}

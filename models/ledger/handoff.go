@@ -54,7 +54,7 @@ func (tx *Tx) handOff(r HandoffRequest) (models.Event, error) {
 	if err := tx.handOver(a, run, e, head); err != nil {
 		return none, err
 	}
-	return e, tx.wakeWork(a, managed(run))
+	return e, tx.wakeWork(a)
 }
 
 // handable refuses a handoff in the wrong status, saying what comes first.
@@ -112,10 +112,19 @@ func (tx *Tx) handOver(a models.Assignment, run models.Run, e models.Event, head
 	return err
 }
 
-// wakeWork wakes the team's loop and, where a node manages the work, the
-// assignment's own workflow.
-func (tx *Tx) wakeWork(a models.Assignment, managed bool) error {
-	if err := tx.wakeLoop(a.WorkspaceID, a.TeamID); err != nil || !managed {
+// wakeWork wakes the team's loop and every workflow that serves the assignment:
+// its own, where it has one, and the nudges that name one of its handoffs.
+func (tx *Tx) wakeWork(a models.Assignment, handoffs ...string) error {
+	if err := tx.wakeLoop(a.WorkspaceID, a.TeamID); err != nil {
+		return err
+	}
+	for _, id := range handoffs {
+		if err := tx.wakeNudges(a.TeamID, id); err != nil {
+			return err
+		}
+	}
+	_, served, err := find[wakeup](tx.db, "workflow_id = ?", AssignmentWorkflow(a.ID))
+	if err != nil || !served {
 		return err
 	}
 	return tx.wakeAssignment(a.ID)

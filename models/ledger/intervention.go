@@ -177,7 +177,7 @@ func (tx *Tx) goOn(iv models.Intervention) error {
 		return err
 	}
 	if iv.RunID == "" {
-		return tx.afterAnswer(a, false)
+		return tx.afterAnswer(a)
 	}
 	open, err := tx.openInterventions("run_id = ?", iv.RunID)
 	if err != nil || len(open) > 0 {
@@ -192,7 +192,7 @@ func (tx *Tx) goOn(iv models.Intervention) error {
 			return err
 		}
 	}
-	return tx.afterAnswer(a, managed(r))
+	return tx.afterAnswer(a)
 }
 
 // resumeWaiting moves a waiting run and its assignment back to running and
@@ -215,9 +215,9 @@ func (tx *Tx) resumeWaiting(r models.Run, a models.Assignment) error {
 	return tx.wakeClock()
 }
 
-func (tx *Tx) afterAnswer(a models.Assignment, managed bool) error {
+func (tx *Tx) afterAnswer(a models.Assignment) error {
 	if err := tx.planAssignment(a.ID); err != nil {
 		return err
 	}
-	return tx.wakeWork(a, managed)
+	return tx.wakeWork(a)
 }

@@ -189,5 +189,5 @@ func (tx *Tx) settle(a models.Assignment, run models.Run, handoff models.Event, 
 			return e, err
 		}
 	}
-	return e, tx.wakeWork(a, managed(run))
+	return e, tx.wakeWork(a, handoff.ID)
 }

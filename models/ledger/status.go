@@ -121,3 +121,19 @@ func (l *Ledger) dirty(ctx context.Context, s *Status) error {
 	}
 	return nil
 }
+
+// TeamEnded tells whether a team has assignments, all of them have ended, and
+// nothing of them is left to carry out, deliver or look at.
+func (l *Ledger) TeamEnded(ctx context.Context, teamID string) (bool, error) {
+	var n struct{ Total, Live, Runs, Commands, Messages, Unseen int }
+	err := l.read(ctx).Raw(`SELECT
+	  (SELECT count(*) FROM assignments WHERE team_id = @team) AS total,
+	  (SELECT count(*) FROM assignments WHERE team_id = @team AND status NOT IN ('accepted','rejected','cancelled','superseded')) AS live,
+	  (SELECT count(*) FROM runs WHERE team_id = @team AND ended_at IS NULL) AS runs,
+	  (SELECT count(*) FROM commands WHERE team_id = @team AND state IN ('intended','unknown')) AS commands,
+	  (SELECT count(*) FROM outbox o JOIN bindings b ON b.id = o.binding_id WHERE b.team_id = @team AND o.state IN ('pending','sending')) AS messages,
+	  (SELECT count(DISTINCT r.assignment_id) FROM runs r WHERE r.team_id = @team AND r.node_id <> ''
+	     AND NOT EXISTS (SELECT 1 FROM events e WHERE e.assignment_id = r.assignment_id AND e.type = 'scope_dirty')) AS unseen`,
+		map[string]any{"team": teamID}).Scan(&n).Error
+	return n.Total > 0 && n.Live+n.Runs+n.Commands+n.Messages+n.Unseen == 0, err
+}

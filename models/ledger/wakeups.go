@@ -64,6 +64,22 @@ func (tx *Tx) wakeAssignment(id string) error {
 	return tx.wake(WakeAssignment, AssignmentWorkflow(id), id)
 }
 
+// wakeNudges wakes the nudges that wait for a decision on a handoff.
+func (tx *Tx) wakeNudges(teamID, eventID string) error {
+	if eventID == "" {
+		return nil
+	}
+	var ids []string
+	err := tx.db.Model(&models.Command{}).Where("team_id = ? AND type = 'nudge_review' AND state <> 'failed' AND event_ids LIKE ?", teamID, `%"`+eventID+`"%`).
+		Order("id").Pluck("id", &ids).Error
+	for _, id := range ids {
+		if err == nil {
+			err = tx.wake(WakeNudge, NudgeWorkflow(id), id)
+		}
+	}
+	return err
+}
+
 func (tx *Tx) wakeClock() error { return tx.wake(WakeClock, ClockWorkflow(), "") }
 
 // Due is one workflow that has something to read.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -213,6 +214,7 @@ func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
 		done, err := allEnded(ctx, l, ids)
 		if done && !told {
 			told = true
+			s.awaitWorkflows(ctx, l, ids)
 			s.finished()
 		}
 		return done && s.on("exit-when-done"), err
@@ -223,26 +225,50 @@ func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
 	return s.report(context.WithoutCancel(ctx), l, ids)
 }
 
-// allEnded tells whether the teams have assignments and all of them have ended.
+// allEnded tells whether the teams have work and all of it has ended.
 func allEnded(ctx context.Context, l *ledger.Ledger, teams []string) (bool, error) {
-	total := 0
 	for _, id := range teams {
-		found, err := l.Assignments(ctx, ledger.AssignmentFilter{TeamID: id})
-		if err != nil {
-			return false, err
-		}
-		for _, a := range found {
-			total++
-			if !a.Status.Terminal() {
-				return false, nil
-			}
-		}
-		open, err := l.Runs(ctx, ledger.RunFilter{TeamID: id, OpenOnly: true})
-		if err != nil || len(open) > 0 {
+		if ended, err := l.TeamEnded(ctx, id); err != nil || !ended {
 			return false, err
 		}
 	}
-	return total > 0, nil
+	return len(teams) > 0, nil
+}
+
+// closeWait is how long the workflows may take to end after the work has.
+const closeWait = 15 * time.Second
+
+// awaitWorkflows waits until the workflows of the ended assignments have ended
+// too, so that nothing is cut off. What is late is only said.
+func (s *stack) awaitWorkflows(ctx context.Context, l *ledger.Ledger, teams []string) {
+	engine, err := s.call.engine(s.stateDir)
+	if err == nil {
+		err = workflowsClosed(ctx, engine, l, teams)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log().Warn("some workflows have not ended yet", "error", err)
+	}
+}
+
+func workflowsClosed(ctx context.Context, engine workflows.Engine, l *ledger.Ledger, teams []string) error {
+	c, err := workflows.Dial(ctx, engine, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ids, err := l.ServedWorkflows(ctx, teams)
+	if err != nil {
+		return err
+	}
+	front := workflows.Front{Client: c, Prefix: l.Prefix()}
+	return await(ctx, closeWait, func() (bool, error) {
+		for _, id := range ids {
+			if d, err := front.Describe(ctx, id); err != nil || d.Status == "Running" {
+				return false, err
+			}
+		}
+		return true, nil
+	})
 }
 
 // finished tells a person where to look next.
