@@ -36,19 +36,19 @@ func (n *Node) Deliver(ctx context.Context, in DeliverInput) error {
 	}
 	host, err := n.Hosts.Host(ctx, m.Binding.AdapterKind)
 	if err != nil {
-		return failure(errors.Join(n.undelivered(ctx, m, own, err), err))
+		return failure(errors.Join(n.undelivered(ctx, m, own, false, err), err))
 	}
 	d := delivery{n: n, host: host, m: m, own: own}
 	if err := d.run(ctx); err != nil {
-		return failure(n.undelivered(ctx, m, own, err))
+		return failure(n.undelivered(ctx, m, own, d.sent, err))
 	}
 	return nil
 }
 
-// undelivered records why an attempt sent nothing, or that it may have.
-func (n *Node) undelivered(ctx context.Context, m *ledger.Message, own string, cause error) error {
+// undelivered records why an attempt sent nothing, or that it has or may have.
+func (n *Node) undelivered(ctx context.Context, m *ledger.Message, own string, sent bool, cause error) error {
 	n.Log.Warn("delivery failed", "message", m.Item.ID, "thread", m.Item.ThreadID, "error", cause)
-	if m.Again || codex.Happened(cause) {
+	if sent || m.Again || codex.Happened(cause) {
 		return n.Ledger.DeliveryUnknown(ctx, m.Item.ID, own, reason(cause))
 	}
 	return n.Ledger.DeliveryFailed(ctx, m.Item.ID, own, reason(cause))
@@ -60,6 +60,7 @@ type delivery struct {
 	host codex.Adapter
 	m    *ledger.Message
 	own  string
+	sent bool // the host took the text: whatever fails from then on does not unsend it
 }
 
 func (d *delivery) run(ctx context.Context) error {
@@ -172,6 +173,7 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 	if err != nil {
 		return err
 	}
+	d.sent = true
 	turnID, err := d.receipt(ctx)
 	if err != nil {
 		return err
@@ -182,17 +184,19 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 	return d.n.Ledger.Delivered(ctx, d.m.Item.ID, d.own, turnID, again)
 }
 
-// receipt waits until the message is seen in the thread.
+// receipt waits until the message is seen in the thread. A host that cannot list
+// the thread yet is asked again: Codex refuses to read a history whose first line
+// it is writing at that moment.
 func (d *delivery) receipt(ctx context.Context) (turnID string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, receiptWait)
 	defer cancel()
 	for {
 		turnID, found, err := d.find(ctx)
-		if found || err != nil && ctx.Err() == nil {
+		if found || codex.KindOf(err) == codex.ErrClosed {
 			return turnID, err
 		}
-		if err := pause(ctx, receiptPoll); err != nil {
-			return "", &codex.Error{Kind: codex.ErrTimeout, Message: "the message was sent and not seen in the thread yet"}
+		if pause(ctx, receiptPoll) != nil {
+			return "", &codex.Error{Kind: codex.ErrTimeout, Message: "the message was sent and not seen in the thread yet", Cause: err}
 		}
 	}
 }
