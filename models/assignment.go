@@ -1,6 +1,7 @@
 package models
 
 import (
+	"maps"
 	"strings"
 	"time"
 )
@@ -30,8 +31,9 @@ func (s AssignmentStatus) Terminal() bool {
 	switch s {
 	case AssignmentAccepted, AssignmentRejected, AssignmentCancelled, AssignmentSuperseded:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // Startable tells whether a run may be started for the status.
@@ -51,6 +53,7 @@ func (s AssignmentStatus) Lane() string {
 		return "awaiting_review"
 	case AssignmentAwaitingHuman, AssignmentNeedsFix, AssignmentAccepted, AssignmentRejected, AssignmentBlocked:
 		return string(s)
+	case AssignmentCancelled, AssignmentSuperseded:
 	}
 	return ""
 }
@@ -120,9 +123,7 @@ const SessionKindCodexThread = "codex_thread"
 // session_bind is neither an object nor null.
 func NormaliseMetadata(metadata map[string]any) (map[string]any, error) {
 	out := make(map[string]any, len(metadata)+1)
-	for k, v := range metadata {
-		out[k] = v
-	}
+	maps.Copy(out, metadata)
 	hint, _ := out["assigned_actor_hint"].(string)
 	hint = strings.TrimSpace(hint)
 	raw, present := out["session_bind"]
@@ -140,9 +141,7 @@ func NormaliseMetadata(metadata map[string]any) (map[string]any, error) {
 	if hint != "" {
 		bind["target_actor_id"] = hint
 	}
-	for k, v := range given {
-		bind[k] = v
-	}
+	maps.Copy(bind, given)
 	out["session_bind"] = bind
 	return out, nil
 }

@@ -154,7 +154,7 @@ func planRefresh(in PlanInput, out *Planned) (usable bool, why string) {
 		}
 		return probeUsable(*p)
 	}
-	cause := ""
+	var cause string
 	switch {
 	case in.NodeID == "":
 		return false, "adapter: no node serves this workspace; cox worker starts one"

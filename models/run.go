@@ -26,8 +26,9 @@ func (s RunStatus) Terminal() bool {
 	switch s {
 	case RunCompletedGatePassed, RunCompletedGateFailed, RunFailed, RunCancelled, RunSuperseded:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // Waiting tells whether the run waits for a person.

@@ -18,7 +18,8 @@ echo "== go test -race: $(wc -l <<<"$others") packages"
 go test -race -shuffle=on -timeout "$timeout" "$@" $others || status=1
 if [ -n "$server" ]; then
   echo "== go test: the Temporal server"
+  # The flags of the build, so that the server is compiled once.
   # shellcheck disable=SC2086
-  go test -shuffle=on -timeout "$timeout" "$@" $server || status=1
+  CGO_ENABLED=0 go test -trimpath -shuffle=on -timeout "$timeout" "$@" $server || status=1
 fi
 exit $status

@@ -90,8 +90,9 @@ func claimable(a models.Assignment) error {
 	case models.AssignmentAwaitingReview:
 		return models.Invalid("assignment_id", "assignment %q awaits the review of handoff %s", a.ID, a.HandoffEventID).
 			With("status", string(a.Status)).Hint("cox review list")
+	default:
+		return models.Invalid("assignment_id", "assignment %q is %s and cannot be claimed", a.ID, a.Status).With("status", string(a.Status))
 	}
-	return models.Invalid("assignment_id", "assignment %q is %s and cannot be claimed", a.ID, a.Status).With("status", string(a.Status))
 }
 
 func (tx *Tx) claimTTL(a models.Assignment, ttl time.Duration) (time.Duration, error) {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"coxswain/models"
 )
@@ -215,9 +216,7 @@ func (tx *Tx) claimStarted(w Work, c Claim) error {
 // startMetadata is the run metadata of seed 000: the adapter and the cursor.
 func startMetadata(w Work, messageID string) map[string]any {
 	meta := map[string]any{}
-	for k, v := range w.Run.Metadata {
-		meta[k] = v
-	}
+	maps.Copy(meta, w.Run.Metadata)
 	meta["adapter"] = map[string]any{"kind": w.Binding.AdapterKind}
 	meta["communication_cursor"] = map[string]any{
 		"last_command_id": w.Command.ID, "last_client_user_message_id": messageID,

@@ -77,8 +77,9 @@ func actorKind(role models.Role) string {
 		return "coding_agent"
 	case models.RoleNode:
 		return "script"
+	default:
+		return string(role)
 	}
-	return string(role)
 }
 
 // bound loads the caller's binding, or nothing for people and nodes. A binding

@@ -66,13 +66,14 @@ func handable(a models.Assignment) error {
 	case models.AssignmentClaimed, models.AssignmentRunning:
 		return nil
 	case models.AssignmentReady, models.AssignmentNeedsFix:
-		return refuse("has no claim", "cox assignment claim %s", a.ID)
+		return refuse("has no claim", "cox loop starts %s; an agent of your own claims it with the tool claim_assignment", a.ID)
 	case models.AssignmentAwaitingHuman, models.AssignmentAwaitingApproval:
-		return refuse("waits for a person's answer", "cox intervention list --assignment %s", a.ID)
+		return refuse("waits for a person's answer", "cox assignment show %s", a.ID)
 	case models.AssignmentAwaitingReview:
 		return refuse("has an undecided handoff, "+a.HandoffEventID, "cox assignment show %s", a.ID)
+	default:
+		return refuse("is "+string(a.Status), "cox assignment show %s", a.ID)
 	}
-	return refuse("is "+string(a.Status), "cox assignment show %s", a.ID)
 }
 
 // evidence is the payload as it is stored, with the head commit in it.

@@ -166,7 +166,7 @@ func (l *Ledger) ready(ctx context.Context) error {
 		return unavailable(l.path, err)
 	}
 	if len(l.instance) != 32 {
-		return unavailable(l.path, fmt.Errorf("the instance id is missing"))
+		return unavailable(l.path, errors.New("the instance id is missing"))
 	}
 	key, err := loadKey(l.path + ".key")
 	if err != nil {

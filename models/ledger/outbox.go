@@ -30,34 +30,40 @@ func (l *Ledger) QueueMessage(ctx context.Context, commandID, owner, text string
 		if err != nil || lost {
 			return err
 		}
-		b, err := get[models.Binding](tx.db, "binding", cmd.BindingID)
-		if err != nil {
-			return err
-		}
-		item := models.OutboxItem{ID: models.MessageID(cmd.ID), BindingID: b.ID, Generation: b.Generation, ThreadID: b.ThreadID,
-			CommandID: cmd.ID, RunID: cmd.RunID, Kind: cmd.PromptKind, Text: text, State: models.OutboxPending}
-		why, err := unwanted(tx.db, item, cmd)
-		if err == nil && why == "" && cmd.Type == models.CommandResume {
-			why, err = tx.turnUnderWay(cmd.RunID)
-		}
-		if err != nil || why != "" {
-			return errors.Join(err, tx.closeCommand(cmd, models.CommandFailed, "not_wanted", why))
-		}
-		if err := tx.queue(item); err != nil {
-			return err
-		}
-		if cmd.RunID != "" {
-			if err := tx.cursor(cmd.RunID, map[string]any{"last_command_id": cmd.ID, "last_client_user_message_id": item.ID}); err != nil {
-				return err
-			}
-		}
-		if cmd.Type == models.CommandNudge {
-			if err := tx.journal(cmd, models.EventReviewNudgeDispatched, "queued"); err != nil {
-				return err
-			}
-		}
-		return tx.closeCommand(cmd, models.CommandDone, "message_queued", "")
+		return tx.queueMessage(cmd, text)
 	})
+}
+
+// queueMessage queues the text of an owned command, or fails the command where
+// nobody wants it any more.
+func (tx *Tx) queueMessage(cmd models.Command, text string) error {
+	b, err := get[models.Binding](tx.db, "binding", cmd.BindingID)
+	if err != nil {
+		return err
+	}
+	item := models.OutboxItem{ID: models.MessageID(cmd.ID), BindingID: b.ID, Generation: b.Generation, ThreadID: b.ThreadID,
+		CommandID: cmd.ID, RunID: cmd.RunID, Kind: cmd.PromptKind, Text: text, State: models.OutboxPending}
+	why, err := unwanted(tx.db, item, cmd)
+	if err == nil && why == "" && cmd.Type == models.CommandResume {
+		why, err = tx.turnUnderWay(cmd.RunID)
+	}
+	if err != nil || why != "" {
+		return errors.Join(err, tx.closeCommand(cmd, models.CommandFailed, "not_wanted", why))
+	}
+	if err := tx.queue(item); err != nil {
+		return err
+	}
+	if cmd.RunID != "" {
+		if err := tx.cursor(cmd.RunID, map[string]any{"last_command_id": cmd.ID, "last_client_user_message_id": item.ID}); err != nil {
+			return err
+		}
+	}
+	if cmd.Type == models.CommandNudge {
+		if err := tx.journal(cmd, models.EventReviewNudgeDispatched, "queued"); err != nil {
+			return err
+		}
+	}
+	return tx.closeCommand(cmd, models.CommandDone, "message_queued", "")
 }
 
 // turnUnderWay refuses a resume of a run that works already.

@@ -135,7 +135,7 @@ func managed(r models.Run) bool { return r.BindingID != "" }
 // bound thread owns only the run of its binding.
 func (tx *Tx) ownRun(a models.Assignment) (models.Run, error) {
 	if a.ActiveRunID == "" {
-		return models.Run{}, models.Forbidden("assignment %q has no run; claim it first", a.ID).Hint("cox assignment claim %s", a.ID)
+		return models.Run{}, models.Forbidden("assignment %q has no run; claim it first", a.ID).Hint("cox loop starts %s; an agent of your own claims it with the tool claim_assignment", a.ID)
 	}
 	r, err := get[models.Run](tx.db, "run", a.ActiveRunID)
 	if err != nil {

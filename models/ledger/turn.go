@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"coxswain/models"
 )
@@ -90,9 +91,7 @@ func (tx *Tx) cursor(runID string, patch map[string]any) error {
 	if !ok {
 		c = map[string]any{}
 	}
-	for k, v := range patch {
-		c[k] = v
-	}
+	maps.Copy(c, patch)
 	meta["communication_cursor"] = c
 	text, err := jsonText(meta)
 	if err != nil {

@@ -58,7 +58,8 @@ func (in *call) setDemo(ctx context.Context) (*demo, error) {
 	if !in.given("fake-pace") && !in.on("exit-when-done") {
 		in.values["fake-pace"] = value{parsed: demoPace, raw: demoPace.String(), source: "flag"}
 	}
-	return d, d.makeRepository(ctx)
+	err = d.makeRepository(ctx)
+	return d, err
 }
 
 // makeRepository makes a small repository with one commit.
@@ -71,10 +72,10 @@ func (d *demo) makeRepository(ctx context.Context) error {
 		"notes/plan.md":    "# Plan\n",
 	} {
 		path := filepath.Join(d.repo, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return models.Errorf(models.CodeInternal, "the demo's repository cannot be made").Because(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return models.Errorf(models.CodeInternal, "the demo's repository cannot be made").Because(err)
 		}
 	}

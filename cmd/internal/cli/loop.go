@@ -303,8 +303,8 @@ func (r *loops) follow(ctx context.Context) error {
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	_, offErr := r.turn(stop, false)
-	if err = errors.Join(err, offErr); err != nil {
-		return err
+	if err != nil || offErr != nil {
+		return errors.Join(err, offErr)
 	}
 	return r.answer(fields{"teams": on, "events": f.seen}, func(p *printer) { p.line("loop is off for %s", strings.Join(on, ", ")) })
 }

@@ -237,6 +237,7 @@ func (o *option) parse(raw string) (any, error) {
 			return raw, nil
 		}
 		return raw, models.CheckID(o.name, raw)
+	case textKind, listKind:
 	}
 	if raw != "" && o.oneOf != nil && !slices.Contains(o.oneOf, raw) {
 		return nil, models.Invalid(o.name, "%q must be one of %s", raw, strings.Join(o.oneOf, ", "))

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -58,8 +59,8 @@ func up(ctx context.Context, in *call) error {
 		return err
 	}
 	defer unlock()
-	runErr := s.run(ctx)
-	return errors.Join(runErr, s.stop())
+	defer s.stop()
+	return s.run(ctx)
 }
 
 // stack is what one `cox up` started, in the order in which it stops.
@@ -72,11 +73,10 @@ type stack struct {
 	stops    []func() // the last one first
 }
 
-func (s *stack) stop() error {
-	for i := len(s.stops) - 1; i >= 0; i-- {
-		s.stops[i]()
+func (s *stack) stop() {
+	for _, stop := range slices.Backward(s.stops) {
+		stop()
 	}
-	return nil
 }
 
 func (s *stack) run(ctx context.Context) error {
