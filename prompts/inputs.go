@@ -92,6 +92,9 @@ const (
 	ResumeNoHandoff ResumeReason = "no_handoff"
 	// ResumeTurnLost: the turn was cut off and nobody had asked for it.
 	ResumeTurnLost ResumeReason = "turn_lost"
+	// ResumeTurnFailed: the turn ended in an error that may pass, such as a rate
+	// limit.
+	ResumeTurnFailed ResumeReason = "turn_failed"
 	// ResumeAnswered: a person answered the run's question.
 	ResumeAnswered ResumeReason = "answered"
 )
@@ -120,12 +123,12 @@ func (in ResumeInput) Validate() error {
 		return err
 	}
 	switch in.Reason {
-	case ResumeNoHandoff, ResumeTurnLost:
+	case ResumeNoHandoff, ResumeTurnLost, ResumeTurnFailed:
 		return nil
 	case ResumeAnswered:
 		return required(field{"intervention_id", in.InterventionID}, field{"answer", in.Answer}, field{"answered_by", in.AnsweredBy})
 	}
-	return models.Invalid("reason", "%q is not one of no_handoff, turn_lost, answered", in.Reason)
+	return models.Invalid("reason", "%q is not one of no_handoff, turn_lost, turn_failed, answered", in.Reason)
 }
 
 // ReviewInput asks an integrator for a decision on each handoff (seed 000,

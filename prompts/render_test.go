@@ -76,14 +76,15 @@ func samples() map[string]Input {
 			Work: fullWork(), ReviewedEventID: "evt_1", ReviewerID: "codex-integrator-core", HeadCommit: "b63a2bd",
 			Note: "1. The test sleeps.\n2. `Bind` swallows its error.",
 		},
-		"worker_fix_bare":          FixInput{Work: bareWork(), ReviewedEventID: "evt_2"},
-		"worker_resume_no_handoff": resume(ResumeNoHandoff),
-		"worker_resume_turn_lost":  resume(ResumeTurnLost),
-		"worker_resume_answered":   answered,
-		"worker_resume_unquoted":   unquoted,
-		"integrator_review":        reviewInput(),
-		"integrator_review_again":  again,
-		"integrator_escalation":    EscalationInput{ReviewInput: again, InterventionID: "evt_ask"},
+		"worker_fix_bare":           FixInput{Work: bareWork(), ReviewedEventID: "evt_2"},
+		"worker_resume_no_handoff":  resume(ResumeNoHandoff),
+		"worker_resume_turn_lost":   resume(ResumeTurnLost),
+		"worker_resume_turn_failed": resume(ResumeTurnFailed),
+		"worker_resume_answered":    answered,
+		"worker_resume_unquoted":    unquoted,
+		"integrator_review":         reviewInput(),
+		"integrator_review_again":   again,
+		"integrator_escalation":     EscalationInput{ReviewInput: again, InterventionID: "evt_ask"},
 	}
 }
 
