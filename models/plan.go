@@ -144,8 +144,9 @@ func Plan(in PlanInput) Planned {
 	return out
 }
 
-// planRefresh asks for a new probe where the last one is missing, expired or of
-// an earlier incarnation, and tells whether the adapter can be used now.
+// planRefresh asks for a new probe where the last one is missing, of an earlier
+// incarnation, or expired while there is work for it (an idle loop stays idle),
+// and tells whether the adapter can be used now.
 func planRefresh(in PlanInput, out *Planned) (usable bool, why string) {
 	p := in.Probe
 	if in.AnyProbe {
@@ -160,7 +161,7 @@ func planRefresh(in PlanInput, out *Planned) (usable bool, why string) {
 		return false, "adapter: no node serves this workspace; cox worker starts one"
 	case p == nil || p.Incarnation != in.NodeIncarnation:
 		cause = fmt.Sprintf("inc%d-%s", in.NodeIncarnation, in.Loop.AdapterKind)
-	case in.Now.Sub(p.ProbedAt) > ProbeTTL:
+	case in.Now.Sub(p.ProbedAt) > ProbeTTL && len(in.Starts)+len(in.Runs)+len(in.Reviews) > 0:
 		cause = fmt.Sprintf("probe%d-%s", p.ProbedAt.UnixMilli(), in.Loop.AdapterKind)
 	default:
 		return probeUsable(*p)
