@@ -71,10 +71,16 @@ func (c *Control) QueueResume(ctx context.Context, in CommandInput) error {
 		return failure(err)
 	}
 	text, err := prompts.Resume(input)
-	if err != nil {
-		return failure(err)
+	return c.queue(ctx, in.CommandID, own, text, err)
+}
+
+// queue queues a rendered text. One that cannot be rendered fails its command, so
+// that the journal says why and the next attempt backs off.
+func (c *Control) queue(ctx context.Context, commandID, own, text string, rendering error) error {
+	if rendering != nil {
+		return failure(c.Ledger.FailCommand(ctx, commandID, own, reason(rendering)))
 	}
-	return failure(c.Ledger.QueueMessage(ctx, in.CommandID, own, text))
+	return failure(c.Ledger.QueueMessage(ctx, commandID, own, text))
 }
 
 func resumeInput(ctx context.Context, l *ledger.Ledger, w ledger.Work) (prompts.ResumeInput, error) {
@@ -97,10 +103,7 @@ func (c *Control) QueueNudge(ctx context.Context, in ClaimInput) error {
 		return failure(err)
 	}
 	text, err := nudgePrompt(ctx, c.Ledger, w)
-	if err != nil {
-		return failure(err)
-	}
-	return failure(c.Ledger.QueueMessage(ctx, in.CommandID, in.Owner, text))
+	return c.queue(ctx, in.CommandID, in.Owner, text, err)
 }
 
 func nudgePrompt(ctx context.Context, l *ledger.Ledger, w ledger.Work) (string, error) {

@@ -32,7 +32,7 @@ type NodeConfig struct {
 // ThreadSpec builds the whole configuration of a binding's thread. Codex
 // remembers none of it.
 func (c NodeConfig) ThreadSpec(s ledger.Spec, ledgerPath string) (codex.ThreadSpec, error) {
-	tmp := filepath.Join(c.TempRoot, s.Binding.ID)
+	tmp := c.tempDir(s.Binding.ID)
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return codex.ThreadSpec{}, models.Errorf(models.CodeAdapterUnavailable, "the run's temporary folder %s cannot be made", tmp).Because(err)
 	}
@@ -48,6 +48,9 @@ func (c NodeConfig) ThreadSpec(s ledger.Spec, ledgerPath string) (codex.ThreadSp
 			Env: map[string]string{"COX_BINDING_TOKEN": s.Token, "COX_STATE_DIR": c.StateDir, "COX_DB": ledgerPath}},
 	}, nil
 }
+
+// tempDir is the one writable temporary folder of a binding's thread.
+func (c NodeConfig) tempDir(bindingID string) string { return filepath.Join(c.TempRoot, bindingID) }
 
 // projectDocLimit bounds what is read of a project's AGENTS.md; prompts cut it
 // to what Codex itself would pass on.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"sync"
 
 	"coxswain/activities/codex"
@@ -223,7 +224,25 @@ func (n *Node) InspectScope(ctx context.Context, in ScopeInput) error {
 			return failure(err)
 		}
 	}
-	return failure(n.Ledger.RecordDirt(ctx, a.ID, files, more))
+	if err := n.Ledger.RecordDirt(ctx, a.ID, files, more); err != nil {
+		return failure(err)
+	}
+	return failure(n.removeTemp(ctx, a.ActiveRunID))
+}
+
+// removeTemp removes the temporary folder of an ended assignment's thread.
+func (n *Node) removeTemp(ctx context.Context, runID string) error {
+	if runID == "" {
+		return nil
+	}
+	run, err := n.Ledger.Run(ctx, runID)
+	if err != nil || run.BindingID == "" {
+		return err
+	}
+	if err := os.RemoveAll(n.Config.tempDir(run.BindingID)); err != nil {
+		n.Log.Warn("the temporary folder of an ended run was not removed", "run", runID, "error", err)
+	}
+	return nil
 }
 
 func unavailable(err error) error {

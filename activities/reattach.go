@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"golang.org/x/sync/errgroup"
+
 	"coxswain/activities/codex"
 	"coxswain/models"
 	"coxswain/models/ledger"
@@ -18,14 +20,23 @@ func (n *Node) Reattach(ctx context.Context, host codex.Adapter) error {
 	if err != nil {
 		return err
 	}
-	var failed []error
-	for _, w := range watched {
-		if err := n.reattachThread(ctx, host, w); err != nil {
-			failed = append(failed, models.Errorf(models.CodeAdapterUnavailable, "thread %s was not attached again", w.Binding.ThreadID).Because(err))
-		}
+	failed := make([]error, len(watched))
+	var g errgroup.Group
+	g.SetLimit(attachAtOnce)
+	for i, w := range watched {
+		g.Go(func() error {
+			if err := n.reattachThread(ctx, host, w); err != nil {
+				failed[i] = models.Errorf(models.CodeAdapterUnavailable, "thread %s was not attached again", w.Binding.ThreadID).Because(err)
+			}
+			return nil // one thread's failure stops no other
+		})
 	}
-	return errors.Join(failed...)
+	return errors.Join(append(failed, g.Wait())...)
 }
+
+// attachAtOnce is how many threads are resumed at a time: each starts a tool
+// server.
+const attachAtOnce = 4
 
 func (n *Node) reattachThread(ctx context.Context, host codex.Adapter, w ledger.Watched) error {
 	id := w.Binding.ThreadID

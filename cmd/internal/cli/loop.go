@@ -153,6 +153,8 @@ func (p *printer) plan(plan ledger.DryPlan) {
 	p.line("team %s", plan.TeamID)
 	if plan.Probe != nil {
 		p.line("  probe: %s %s, %s, %s ago", plan.Probe.AdapterKind, plan.Probe.Version, plan.Probe.Status, plan.ProbeAge)
+	} else {
+		p.line("  probe: none on this node yet; the plan holds if the adapter answers")
 	}
 	for _, c := range plan.Commands {
 		p.line("  %s %s %s", c.ID, c.Type, orNone(c.AssignmentID))
