@@ -14,8 +14,9 @@ import (
 // Reattach makes a freshly opened host hold every thread of the node that has
 // something under way, and writes what became of the turns that the ledger holds
 // for active: ended ones end, and those that their host took along are lost. It
-// goes on after a thread that fails and returns all failures.
-func (n *Node) Reattach(ctx context.Context, host codex.Adapter) error {
+// goes on after a thread that fails and returns all failures. It is a function, so
+// that it is not registered as an activity among the node's methods.
+func Reattach(ctx context.Context, n *Node, host codex.Adapter) error {
 	watched, err := n.Ledger.WatchedThreads(ctx, n.Config.NodeID, host.Kind())
 	if err != nil {
 		return err

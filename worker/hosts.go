@@ -79,7 +79,7 @@ func (h *hosts) start(ctx context.Context, kind string) (codex.Adapter, error) {
 	}
 	h.open[kind] = &openHost{Adapter: host, cancel: host.Subscribe(h.watch.handler(host))}
 	h.o.Log.Info("adapter host is open", "adapter", kind)
-	if err := h.node.Reattach(ctx, host); err != nil {
+	if err := activities.Reattach(ctx, h.node, host); err != nil {
 		h.o.Log.Warn("some threads were not attached again", "adapter", kind, "error", err)
 	}
 	go h.watch.ended(host)
