@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	sdk "go.temporal.io/sdk/worker"
 	"golang.org/x/sync/errgroup"
 
@@ -53,7 +54,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.release()) }()
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	c, err := workflows.Dial(ctx, o.Engine, o.Log)
 	if err != nil {
 		return err
@@ -132,7 +133,8 @@ func newQueues(c client.Client, l *ledger.Ledger, n *activities.Node, fatal chan
 	controlQueue := workflows.ControlQueue(l.Prefix())
 	q := queues{
 		control: sdk.New(c, controlQueue, sdk.Options{WorkerStopTimeout: stopTimeout, OnFatalError: report}),
-		node:    sdk.New(c, workflows.NodeQueue(controlQueue, n.Config.NodeID), sdk.Options{WorkerStopTimeout: stopTimeout, OnFatalError: report, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 64}),
+		node: sdk.New(c, workflows.NodeQueue(controlQueue, n.Config.NodeID), sdk.Options{WorkerStopTimeout: stopTimeout, OnFatalError: report, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 64,
+			Interceptors: []interceptor.WorkerInterceptor{&beats{}}}),
 	}
 	workflows.Register(q.control)
 	q.control.RegisterActivity(&activities.Control{Ledger: l})

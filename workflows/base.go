@@ -24,6 +24,7 @@ const (
 	nodeTTL         = time.Minute        // a node's heartbeat may be late by that much
 	queueLimit      = nodeTTL * 2        // schedule-to-start of a node queue: TTL and a minute
 	effectTimeout   = 2 * time.Minute    // one attempt at an effect
+	effectBeat      = 8 * time.Second    // an attempt that is silent for so long died with its worker
 	ledgerTimeout   = 30 * time.Second   // one ledger call with its wait for other writers
 	retryAfterError = 10 * time.Second   // before a step whose effect failed is looked at again
 	historyCap      = 2000               // events after which a workflow continues as new
@@ -60,7 +61,7 @@ func ledgerCall(ctx workflow.Context) workflow.Context {
 func effect(ctx workflow.Context, nodeID, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:              NodeQueue(workflow.GetInfo(ctx).TaskQueueName, nodeID),
-		ScheduleToStartTimeout: queueLimit, StartToCloseTimeout: effectTimeout, Summary: summary,
+		ScheduleToStartTimeout: queueLimit, StartToCloseTimeout: effectTimeout, HeartbeatTimeout: effectBeat, Summary: summary,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second, MaximumAttempts: 5},
 	})
 }

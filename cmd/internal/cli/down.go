@@ -5,15 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"coxswain/models"
 	"coxswain/worker"
+	"coxswain/worker/pidlock"
 )
 
 // lock makes this the only `cox up` of its state directory.
@@ -21,34 +18,18 @@ func (s *stack) lock() (func(), error) {
 	if err := os.MkdirAll(s.stateDir, 0o700); err != nil {
 		return nil, models.Errorf(models.CodeLedgerUnavailable, "the state directory %s cannot be made", s.stateDir).Because(err)
 	}
-	path := filepath.Join(s.stateDir, "up.lock")
-	file := flock.New(path, flock.SetPermissions(0o600))
-	ok, err := file.TryLock()
+	lock, err := pidlock.Acquire(upLock(s.stateDir))
+	if held, ok := errors.AsType[*pidlock.Held](err); ok {
+		return nil, models.Errorf(models.CodeLeaseConflict, "cox up runs already for %s (process %d)", s.stateDir, held.PID).
+			With("holder_pid", held.PID).Hint("cox status shows what it does; cox down stops it")
+	}
 	if err != nil {
-		return nil, models.Errorf(models.CodeLedgerUnavailable, "the lock %s cannot be used", path).Because(err)
+		return nil, models.Errorf(models.CodeLedgerUnavailable, "the lock %s cannot be used", upLock(s.stateDir)).Because(err)
 	}
-	if !ok {
-		pid := upPID(s.stateDir)
-		return nil, models.Errorf(models.CodeLeaseConflict, "cox up runs already for %s (process %d)", s.stateDir, pid).
-			With("holder_pid", pid).Hint("cox status shows what it does; cox down stops it")
-	}
-	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
-		return nil, errors.Join(models.Errorf(models.CodeLedgerUnavailable, "the lock %s cannot be written", path).Because(err), file.Close())
-	}
-	return func() { _ = file.Close() }, nil // the lock ends with the process at the latest
+	return func() { _ = lock.Release() }, nil // the lock ends with the process at the latest
 }
 
-func upPID(stateDir string) int {
-	text, err := os.ReadFile(filepath.Join(stateDir, "up.lock"))
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return 0
-	}
-	return pid
-}
+func upLock(stateDir string) string { return filepath.Join(stateDir, "up.lock") }
 
 func downLeaf() leaf {
 	return leaf{
@@ -93,21 +74,5 @@ func down(ctx context.Context, in *call) error {
 	})
 }
 
-// upRunning tells whether a `cox up` of the state directory runs. It leaves no
-// trace.
-func upRunning(stateDir string) (int, bool) {
-	path := filepath.Join(stateDir, "up.lock")
-	if _, err := os.Stat(path); err != nil {
-		return 0, false
-	}
-	probe := flock.New(path, flock.SetFlag(os.O_RDONLY))
-	ok, err := probe.TryRLock()
-	if err != nil {
-		return 0, false
-	}
-	if ok {
-		_ = probe.Close() // it was free
-		return 0, false
-	}
-	return upPID(stateDir), true
-}
+// upRunning tells whether a `cox up` of the state directory runs.
+func upRunning(stateDir string) (int, bool) { return pidlock.Holder(upLock(stateDir)) }
