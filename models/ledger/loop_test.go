@@ -553,3 +553,20 @@ func (c *crew) due(workflow string) bool {
 	}
 	return false
 }
+
+func TestManagedActorsCarryTheLastProbe(t *testing.T) {
+	c := newCrew(t, nil)
+	c.create("a")
+	run := c.claimed(c.only(models.CommandStart), "th-1")
+	c.delivered("th-1", "tu-1")
+	c.handOff(run)
+	c.endTurn("th-1", "tu-1", models.TurnCompleted)
+	c.only(models.CommandNudge)
+	for id, role := range map[string]models.Role{"codex-worker-a": models.RoleAgent, "codex-integrator-t": models.RoleIntegrator, "n": models.RoleNode} {
+		actor, err := c.l.Actor(t.Context(), id)
+		c.ok(err)
+		if actor.Role != role || actor.Capabilities["adapter_kind"] != models.AdapterKindFake || actor.Capabilities["can_start_thread"] != true {
+			t.Errorf("actor %+v", actor)
+		}
+	}
+}

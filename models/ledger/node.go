@@ -45,7 +45,7 @@ func (l *Ledger) StartNode(ctx context.Context, id, name string, maxRuns int) (m
 		if err != nil {
 			return err
 		}
-		if err := tx.touchActor(id, models.RoleNode, "cox"); err != nil {
+		if err := tx.seeNode(id); err != nil {
 			return err
 		}
 		if err := tx.adoptRuns(id); err != nil {
@@ -57,6 +57,16 @@ func (l *Ledger) StartNode(ctx context.Context, id, name string, maxRuns int) (m
 	return node, err
 }
 
+// seeNode registers the node's own actor, or notes that it was seen.
+func (tx *Tx) seeNode(id string) error {
+	seen, err := tx.swap(&models.Actor{}, map[string]any{"last_seen_at": tx.ms(), "updated_at": tx.ms()}, "id = ?", id)
+	if err != nil || seen {
+		return err
+	}
+	return tx.insert(tx.newActor(id, models.RoleNode, "cox", map[string]any{}))
+}
+
+// adoptRuns gives the node's live runs one more lease.
 func (tx *Tx) adoptRuns(nodeID string) error {
 	var runs []models.Run
 	if err := tx.db.Where("node_id = ? AND ended_at IS NULL", nodeID).Find(&runs).Error; err != nil {
@@ -149,16 +159,21 @@ func (tx *Tx) availability(nodeID string, p models.Probe) error {
 // profileActors writes the probed capabilities into the node's actor and every
 // worker and integrator that it manages (seed 000, actor profile).
 func (tx *Tx) profileActors(nodeID string, p models.Probe) error {
-	caps := map[string]any{"adapter_kind": p.AdapterKind, "local_only": true}
-	for name, ok := range p.Capabilities {
-		caps[name] = ok
-	}
-	text, err := jsonText(caps)
+	text, err := jsonText(profile(p))
 	if err != nil {
 		return err
 	}
 	return tx.db.Model(&models.Actor{}).Where("id = ? OR id IN (SELECT actor_id FROM bindings WHERE node_id = ? AND adapter_kind = ?)", nodeID, nodeID, p.AdapterKind).
 		Updates(map[string]any{"capabilities": text, "status": p.Status, "last_seen_at": tx.ms(), "updated_at": tx.ms()}).Error
+}
+
+// profile is what an actor's capabilities say of its adapter.
+func profile(p models.Probe) map[string]any {
+	caps := map[string]any{"adapter_kind": p.AdapterKind, "local_only": true}
+	for name, ok := range p.Capabilities {
+		caps[name] = ok
+	}
+	return caps
 }
 
 // Node loads a node.

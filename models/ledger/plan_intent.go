@@ -7,7 +7,7 @@ import (
 // intendRun writes what a start needs before anything happens outside: the
 // worker's actor, the run, its task with a fence, and a binding.
 func (tx *Tx) intendRun(in models.PlanInput, cmd *models.Command) error {
-	if err := tx.touchActor(cmd.TargetActorID, models.RoleAgent, "codex"); err != nil {
+	if err := tx.manageActor(in, cmd.TargetActorID, models.RoleAgent); err != nil {
 		return err
 	}
 	binding, err := tx.workerBinding(in, cmd)
@@ -106,7 +106,7 @@ func (tx *Tx) intendNudge(in models.PlanInput, cmd *models.Command) error {
 		return err
 	}
 	cmd.TargetActorID = team.OwnerActorID
-	if err := tx.touchActor(team.OwnerActorID, models.RoleIntegrator, "codex"); err != nil {
+	if err := tx.manageActor(in, team.OwnerActorID, models.RoleIntegrator); err != nil {
 		return err
 	}
 	b, found, err := find[models.Binding](tx.db, "team_id = ? AND kind = 'integrator' AND status = 'active'", cmd.TeamID)
@@ -127,13 +127,29 @@ func (tx *Tx) intendNudge(in models.PlanInput, cmd *models.Command) error {
 	return err
 }
 
-// touchActor registers an actor that the loop manages, with the capabilities of
-// its node's last probe filled in by RecordProbe, or notes that it was seen.
-func (tx *Tx) touchActor(id string, role models.Role, provider string) error {
-	seen, err := tx.swap(&models.Actor{}, map[string]any{"last_seen_at": tx.ms(), "updated_at": tx.ms()}, "id = ?", id)
+// manageActor registers an actor that the loop manages, or notes that it was seen,
+// with what the last probe says its adapter can do (seed 000, actor profile).
+func (tx *Tx) manageActor(in models.PlanInput, id string, role models.Role) error {
+	caps := map[string]any{}
+	if in.Probe != nil {
+		caps = profile(*in.Probe)
+	}
+	text, err := jsonText(caps)
+	if err != nil {
+		return err
+	}
+	seen, err := tx.swap(&models.Actor{}, map[string]any{"capabilities": text, "last_seen_at": tx.ms(), "updated_at": tx.ms()}, "id = ?", id)
 	if err != nil || seen {
 		return err
 	}
-	return tx.insert(&models.Actor{ID: id, Role: role, Kind: "ai", DisplayName: id, Provider: provider, Status: models.StatusActive,
-		Capabilities: map[string]any{}, LastSeenAt: tx.Now, CreatedAt: tx.Now, UpdatedAt: tx.Now})
+	return tx.insert(tx.newActor(id, role, "codex", caps))
+}
+
+func (tx *Tx) newActor(id string, role models.Role, provider string, caps map[string]any) *models.Actor {
+	kind := "ai"
+	if role == models.RoleNode {
+		kind = actorKind(role)
+	}
+	return &models.Actor{ID: id, Role: role, Kind: kind, DisplayName: id, Provider: provider, Status: models.StatusActive,
+		Capabilities: caps, LastSeenAt: tx.Now, CreatedAt: tx.Now, UpdatedAt: tx.Now}
 }
