@@ -130,11 +130,14 @@ func summary(err error) string {
 	return "failed"
 }
 
-// mayRest asks the ledger whether nothing was raised since the last look.
+// mayRest asks the ledger whether nothing was raised since the last look. Then the
+// signals that are left told of what the look has covered, and are taken.
 func (b *base) mayRest(ctx workflow.Context, generation int64) (bool, error) {
 	var ok bool
 	err := workflow.ExecuteLocalActivity(ledgerCall(ctx), control.Rest,
 		activities.RestInput{WorkflowID: b.subject.WorkflowID, Generation: generation}).Get(ctx, &ok)
+	for ok && b.wakes.ReceiveAsync(nil) { //nolint:revive // nothing else to do with a signal
+	}
 	return ok, err
 }
 
