@@ -103,8 +103,20 @@ func (d *delivery) load(ctx context.Context) (gone bool, err error) {
 	if codex.KindOf(err) != codex.ErrUnknownID || !d.m.FirstTurn {
 		return false, err
 	}
-	_, err = d.n.startAndRecord(ctx, d.host, d.m.Binding.ID, func(fresh string) (bool, error) {
-		return d.n.Ledger.ReplaceThread(ctx, d.m.Binding.ID, d.m.Binding.Generation, fresh)
+	return d.replace(ctx)
+}
+
+// replace starts another thread for the binding. The generation is raised first,
+// since the thread is configured with the token of its own. Where that is refused
+// the message is not wanted any more, which its next look finds out.
+func (d *delivery) replace(ctx context.Context) (gone bool, err error) {
+	b := d.m.Binding
+	kept, err := d.n.Ledger.RenewBinding(ctx, b.ID, b.Generation)
+	if err != nil || !kept {
+		return err == nil, err
+	}
+	_, err = d.n.startAndRecord(ctx, d.host, b.ID, func(fresh string) (bool, error) {
+		return d.n.Ledger.ReplaceThread(ctx, b.ID, b.Generation+1, fresh)
 	})
 	return err == nil, err
 }

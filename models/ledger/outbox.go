@@ -367,33 +367,3 @@ func (l *Ledger) forItem(ctx context.Context, itemID, owner string, fn func(*Tx,
 		return fn(tx, item)
 	})
 }
-
-// ReplaceThread ties a binding to a new thread, when the old one never had a turn
-// and is gone. The next generation has another token; undelivered messages move.
-func (l *Ledger) ReplaceThread(ctx context.Context, bindingID string, generation int, threadID string) (bool, error) {
-	kept := false
-	err := l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
-		b, err := get[models.Binding](tx.db, "binding", bindingID)
-		if err != nil {
-			return err
-		}
-		kept, err = tx.swap(&models.Binding{}, map[string]any{"thread_id": threadID, "generation": generation + 1,
-			"token_hash": hashToken(tx.l.BindingToken(bindingID, generation+1)), "updated_at": tx.ms()},
-			"id = ? AND generation = ? AND status = 'active'", bindingID, generation)
-		if err != nil || !kept {
-			return err
-		}
-		if err := tx.db.Model(&models.OutboxItem{}).Where("binding_id = ? AND state IN ('pending','sending')", bindingID).
-			Updates(map[string]any{"thread_id": threadID, "generation": generation + 1, "state": models.OutboxPending, "owner": "", "attempts": 0}).Error; err != nil {
-			return err
-		}
-		if err := tx.db.Model(&models.Run{}).Where("binding_id = ? AND ended_at IS NULL", bindingID).
-			Updates(map[string]any{"session_ref": threadID, "interactive_url": "codex://threads/" + threadID, "updated_at": tx.ms()}).Error; err != nil {
-			return err
-		}
-		_, err = tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID,
-			Type: models.EventRunBindingRecorded, Payload: map[string]any{"thread_replaced": b.ThreadID, "thread_id": threadID}})
-		return errors.Join(err, tx.wake(WakeDelivery, DeliveryWorkflow(threadID), threadID))
-	})
-	return kept, err
-}

@@ -35,6 +35,56 @@ func (l *Ledger) CloseBinding(ctx context.Context, bindingID string) error {
 	})
 }
 
+// RenewBinding raises a binding's generation ahead of a new thread for it, so that
+// the thread can be started under its own token; the old one is worthless from
+// then on. Undelivered messages stay with the thread that is gone, and with the
+// attempt that owns them, until ReplaceThread. It is refused (false) when the
+// binding ended or is of another generation.
+func (l *Ledger) RenewBinding(ctx context.Context, bindingID string, generation int) (bool, error) {
+	kept := false
+	err := l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
+		var err error
+		kept, err = tx.swap(&models.Binding{}, map[string]any{"generation": generation + 1,
+			"token_hash": hashToken(tx.l.BindingToken(bindingID, generation+1)), "updated_at": tx.ms()},
+			"id = ? AND generation = ? AND status = 'active'", bindingID, generation)
+		if err != nil || !kept {
+			return err
+		}
+		return tx.db.Model(&models.OutboxItem{}).Where("binding_id = ? AND state IN ('pending','sending')", bindingID).
+			Update("generation", generation+1).Error
+	})
+	return kept, err
+}
+
+// ReplaceThread ties a renewed binding to a new thread, when the old one never had
+// a turn and is gone. Undelivered messages move to it.
+func (l *Ledger) ReplaceThread(ctx context.Context, bindingID string, generation int, threadID string) (bool, error) {
+	kept := false
+	err := l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
+		b, err := get[models.Binding](tx.db, "binding", bindingID)
+		if err != nil {
+			return err
+		}
+		kept, err = tx.swap(&models.Binding{}, map[string]any{"thread_id": threadID, "updated_at": tx.ms()},
+			"id = ? AND generation = ? AND status = 'active'", bindingID, generation)
+		if err != nil || !kept {
+			return err
+		}
+		if err := tx.db.Model(&models.OutboxItem{}).Where("binding_id = ? AND state IN ('pending','sending')", bindingID).
+			Updates(map[string]any{"thread_id": threadID, "state": models.OutboxPending, "owner": "", "attempts": 0}).Error; err != nil {
+			return err
+		}
+		if err := tx.db.Model(&models.Run{}).Where("binding_id = ? AND ended_at IS NULL", bindingID).
+			Updates(map[string]any{"session_ref": threadID, "interactive_url": "codex://threads/" + threadID, "updated_at": tx.ms()}).Error; err != nil {
+			return err
+		}
+		_, err = tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID,
+			Type: models.EventRunBindingRecorded, Payload: map[string]any{"thread_replaced": b.ThreadID, "thread_id": threadID}})
+		return errors.Join(err, tx.wake(WakeDelivery, DeliveryWorkflow(threadID), threadID))
+	})
+	return kept, err
+}
+
 // LoseTurn ends a turn that the ledger holds for active and its thread's host
 // does not know any more.
 func (l *Ledger) LoseTurn(ctx context.Context, threadID, turnID string) error {
