@@ -191,7 +191,11 @@ func (tx *Tx) claimStarted(w Work, c Claim) error {
 	}
 	item := models.OutboxItem{ID: models.MessageID(cmd.ID), BindingID: w.Binding.ID, Generation: w.Binding.Generation,
 		ThreadID: w.Binding.ThreadID, CommandID: cmd.ID, RunID: run.ID, Kind: cmd.PromptKind, Text: c.Prompt, State: models.OutboxPending}
-	meta, err := jsonText(startMetadata(w, item.ID))
+	node, _, err := find[models.Node](tx.db, "id = ?", w.Binding.NodeID)
+	if err != nil {
+		return err
+	}
+	meta, err := jsonText(startMetadata(w, node.Probes[w.Binding.AdapterKind], item.ID))
 	if err != nil {
 		return err
 	}
@@ -213,11 +217,12 @@ func (tx *Tx) claimStarted(w Work, c Claim) error {
 	return errors.Join(tx.closeCommand(cmd, models.CommandDone, "thread_started", ""), tx.wakeClock(), tx.wakeAssignment(a.ID))
 }
 
-// startMetadata is the run metadata of seed 000: the adapter and the cursor.
-func startMetadata(w Work, messageID string) map[string]any {
+// startMetadata is the run metadata of seed 000: the adapter, as the node last
+// probed it, and the cursor.
+func startMetadata(w Work, p models.Probe, messageID string) map[string]any {
 	meta := map[string]any{}
 	maps.Copy(meta, w.Run.Metadata)
-	meta["adapter"] = map[string]any{"kind": w.Binding.AdapterKind}
+	meta["adapter"] = map[string]any{"kind": w.Binding.AdapterKind, "version": p.Version, "transport": p.Transport}
 	meta["communication_cursor"] = map[string]any{
 		"last_command_id": w.Command.ID, "last_client_user_message_id": messageID,
 	}
