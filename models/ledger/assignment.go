@@ -61,7 +61,7 @@ func (tx *Tx) createAssignment(n models.NewAssignment, base *int) (models.Assign
 	if err := tx.insert(&a); err != nil {
 		return a, err
 	}
-	if err := tx.depend(a, n.DependsOn); err != nil {
+	if a.DependsOn, err = tx.depend(a, n.DependsOn); err != nil {
 		return a, err
 	}
 	e := assignmentEvent(a, models.EventAssignmentCreated)
@@ -69,10 +69,7 @@ func (tx *Tx) createAssignment(n models.NewAssignment, base *int) (models.Assign
 	if _, err := tx.append(e); err != nil {
 		return a, err
 	}
-	if err := tx.wakeLoop(a.WorkspaceID, a.TeamID); err != nil {
-		return a, err
-	}
-	return loadAssignment(tx.db, a.ID)
+	return a, tx.wakeLoop(a.WorkspaceID, a.TeamID)
 }
 
 // placeOf finds the workspace of a new assignment, the team's when blank.

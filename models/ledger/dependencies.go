@@ -39,37 +39,44 @@ func fillDependencies(db *gorm.DB, rows []models.Assignment) error {
 	return nil
 }
 
-// depend records what a new assignment waits for. Each must exist in the same
-// workspace, and none may wait for the new one.
-func (tx *Tx) depend(a models.Assignment, on []string) error {
+// depend records what a new assignment waits for and returns it in order. Each must
+// exist in the same workspace, and none may wait for the new one.
+func (tx *Tx) depend(a models.Assignment, on []string) ([]string, error) {
 	on = slices.Compact(slices.Sorted(slices.Values(on)))
-	for _, id := range on {
-		if id == a.ID {
-			return cycleError([]string{a.ID, a.ID})
-		}
-		other, err := get[models.Assignment](tx.db, "assignment", id)
-		if err != nil {
-			return err
-		}
-		if other.WorkspaceID != a.WorkspaceID {
-			return models.Invalid("depends_on", "assignment %q belongs to workspace %q, not %q", id, other.WorkspaceID, a.WorkspaceID)
-		}
-	}
-	if len(on) == 0 {
-		return nil
-	}
 	edges := make([]dependency, len(on))
 	for i, id := range on {
+		if err := tx.mayDepend(a, id); err != nil {
+			return nil, err
+		}
 		edges[i] = dependency{AssignmentID: a.ID, DependsOn: id}
 	}
-	if err := tx.db.CreateInBatches(edges, idsPerQuery).Error; err != nil {
-		return err
+	if len(edges) == 0 {
+		return []string{}, nil
 	}
-	return tx.noCycle(a)
+	if err := tx.db.CreateInBatches(edges, idsPerQuery).Error; err != nil {
+		return nil, err
+	}
+	return on, tx.noCycle(a)
 }
 
-// noCycle refuses edges of a workspace that lead from an assignment back to it.
+// mayDepend refuses a dependency on itself and on other workspaces.
+func (tx *Tx) mayDepend(a models.Assignment, id string) error {
+	if id == a.ID {
+		return cycleError([]string{a.ID, a.ID})
+	}
+	other, err := get[models.Assignment](tx.db, "assignment", id)
+	if err == nil && other.WorkspaceID != a.WorkspaceID {
+		err = models.Invalid("depends_on", "assignment %q belongs to workspace %q, not %q", id, other.WorkspaceID, a.WorkspaceID)
+	}
+	return err
+}
+
+// noCycle refuses edges of a workspace that lead from an assignment back to it. One
+// that nothing depends on closes no cycle, and the graph need not be read.
 func (tx *Tx) noCycle(a models.Assignment) error {
+	if _, found, err := find[dependency](tx.db, "depends_on = ?", a.ID); err != nil || !found {
+		return err
+	}
 	var edges []dependency
 	err := tx.db.Raw(`SELECT d.assignment_id, d.depends_on FROM dependencies d JOIN assignments a ON a.id = d.assignment_id
 	  WHERE a.workspace_id = ? ORDER BY d.assignment_id, d.depends_on`, a.WorkspaceID).Scan(&edges).Error

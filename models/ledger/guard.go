@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"gorm.io/gorm/clause"
-
 	"coxswain/models"
 )
 
@@ -61,13 +59,9 @@ func (tx *Tx) needUnbound(action string, roles ...models.Role) error {
 // see makes the actor's row on first sight and notes the time of every later
 // one.
 func (tx *Tx) see(id string, role models.Role) error {
-	a := models.Actor{
-		ID: id, Role: role, Kind: actorKind(role), DisplayName: id, Provider: "local", Status: models.StatusActive,
-		Capabilities: map[string]any{}, LastSeenAt: tx.Now, CreatedAt: tx.Now, UpdatedAt: tx.Now,
-	}
-	return tx.db.Clauses(clause.OnConflict{
-		Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.Assignments(map[string]any{"last_seen_at": tx.ms()}),
-	}).Create(&a).Error
+	return tx.db.Exec(`INSERT INTO actors (id, role, kind, display_name, provider, status, capabilities, last_seen_at, created_at, updated_at)
+	  VALUES (?, ?, ?, ?, 'local', 'active', '{}', ?, ?, ?) ON CONFLICT (id) DO UPDATE SET last_seen_at = excluded.last_seen_at`,
+		id, role, actorKind(role), id, tx.ms(), tx.ms(), tx.ms()).Error
 }
 
 // actorKind is the seed's word for an actor that registered itself by writing.

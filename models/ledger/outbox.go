@@ -324,21 +324,21 @@ func (l *Ledger) DeliveryFailed(ctx context.Context, itemID, owner, reason strin
 }
 
 // DeliveryUnknown records that an attempt may have sent the message; the next one
-// reads the thread first.
+// reads the thread first, after a back-off.
 func (l *Ledger) DeliveryUnknown(ctx context.Context, itemID, owner, reason string) error {
 	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
-		due := tx.Now.Add(time.Second)
+		due := tx.Now.Add(models.BackOff(item.Attempts) / 10)
 		_, err := tx.swap(&models.OutboxItem{}, map[string]any{"reason": reason, "not_before": due.UnixMilli()}, "id = ?", item.ID)
 		return err
 	})
 }
 
-// DeliveryHeld gives a message back untouched, because the thread is busy. The
-// end of the turn wakes the sender again.
-func (l *Ledger) DeliveryHeld(ctx context.Context, itemID, owner string) error {
+// DeliveryHeld gives a message back as it was found, because the thread is busy
+// or its adapter is not to be had. The end of the turn wakes the sender again.
+func (l *Ledger) DeliveryHeld(ctx context.Context, itemID, owner, reason string) error {
 	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
 		due := tx.Now.Add(15 * time.Second)
-		columns := map[string]any{"attempts": item.Attempts - 1, "not_before": due.UnixMilli(), "reason": "a turn is active"}
+		columns := map[string]any{"attempts": item.Attempts - 1, "not_before": due.UnixMilli(), "reason": reason}
 		if item.Attempts == 1 {
 			columns["state"], columns["owner"] = models.OutboxPending, ""
 		}

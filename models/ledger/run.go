@@ -210,19 +210,31 @@ func (tx *Tx) heartbeat(runID, summary string) (models.Event, error) {
 	if e, err = tx.append(e); err != nil {
 		return e, err
 	}
-	if err := tx.renew(r, a); err != nil {
-		return e, err
+	return e, tx.beat(r, a)
+}
+
+// beat renews run, claim and task, and shows that the run works, in one statement
+// each. It never shortens the expiry.
+func (tx *Tx) beat(r models.Run, a models.Assignment) error {
+	until, err := tx.renewal(r, a)
+	if err != nil {
+		return err
 	}
-	columns := map[string]any{"heartbeat_at": tx.ms(), "updated_at": tx.ms()}
+	run := map[string]any{"lease_expires_at": until.UnixMilli(), "heartbeat_at": tx.ms(), "updated_at": tx.ms()}
 	if !r.Status.Waiting() {
-		columns["status"] = models.RunRunning
+		run["status"] = models.RunRunning
 	}
-	if _, err := tx.swap(&models.Run{}, columns, "id = ?", r.ID); err != nil {
-		return e, err
+	claim := map[string]any{"lease_expires_at": until.UnixMilli(), "updated_at": tx.ms()}
+	if a.Status == models.AssignmentClaimed {
+		claim["status"] = models.AssignmentRunning
 	}
-	_, err = tx.swap(&models.Assignment{}, map[string]any{"status": models.AssignmentRunning, "updated_at": tx.ms()},
-		"id = ? AND status = 'claimed'", a.ID)
-	return e, err
+	if _, err := tx.swap(&models.Run{}, run, "id = ?", r.ID); err != nil {
+		return err
+	}
+	if _, err := tx.swap(&models.Assignment{}, claim, "id = ?", a.ID); err != nil {
+		return err
+	}
+	return tx.keepTask(r.ID, until)
 }
 
 // currentRun loads a run of the caller that its assignment still counts as its
@@ -240,10 +252,10 @@ func (tx *Tx) currentRun(runID string) (models.Run, models.Assignment, error) {
 	return r, a, err
 }
 
-// activeFor loads the assignment of a live run; a run that was replaced is
-// refused.
+// activeFor loads the assignment of a live run, without its dependencies; a run
+// that was replaced is refused.
 func (tx *Tx) activeFor(r models.Run) (models.Assignment, error) {
-	a, err := loadAssignment(tx.db, r.AssignmentID)
+	a, err := get[models.Assignment](tx.db, "assignment", r.AssignmentID)
 	if err != nil {
 		return a, err
 	}
@@ -263,12 +275,17 @@ func (tx *Tx) activeFor(r models.Run) (models.Assignment, error) {
 // unless it is later already. The clock need not be woken: it re-reads at the
 // former deadline.
 func (tx *Tx) renew(r models.Run, a models.Assignment) error {
-	ttl, err := tx.teamTTL(a.TeamID)
+	until, err := tx.renewal(r, a)
 	if err != nil {
 		return err
 	}
-	until := later(tx.Now.Add(ttl), r.LeaseExpiresAt)
 	return tx.expireAt(r.ID, a.ID, until)
+}
+
+// renewal is one time to live from now, or the run's expiry where that is later.
+func (tx *Tx) renewal(r models.Run, a models.Assignment) (time.Time, error) {
+	ttl, err := tx.teamTTL(a.TeamID)
+	return later(tx.Now.Add(ttl), r.LeaseExpiresAt), err
 }
 
 // expireAt sets the one expiry of a run, its assignment's claim and its task.
@@ -279,6 +296,11 @@ func (tx *Tx) expireAt(runID, assignmentID string, until time.Time) error {
 	if _, err := tx.swap(&models.Assignment{}, map[string]any{"lease_expires_at": until.UnixMilli(), "updated_at": tx.ms()}, "id = ?", assignmentID); err != nil {
 		return err
 	}
+	return tx.keepTask(runID, until)
+}
+
+// keepTask lets the task of a run live until a time, unless it is completed.
+func (tx *Tx) keepTask(runID string, until time.Time) error {
 	_, err := tx.swap(&models.Task{}, map[string]any{"expires_at": until.UnixMilli(), "heartbeat_at": tx.ms(), "status": "live"},
 		"run_id = ? AND status <> 'completed'", runID)
 	return err

@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,9 +117,19 @@ func (tx *Tx) insert(row any) error { return tx.db.Create(row).Error }
 
 // swap updates columns of the row that the condition finds and tells whether
 // there was exactly one. Values are columns, never a struct, so that zero values
-// are written.
+// are written. The statement is put together here, because gorm's builder costs as
+// much as SQLite does.
 func (tx *Tx) swap(model any, columns map[string]any, where string, args ...any) (bool, error) {
-	res := tx.db.Model(model).Where(where, args...).UpdateColumns(columns)
+	parsed := &gorm.Statement{DB: tx.db}
+	if err := parsed.Parse(model); err != nil {
+		return false, err
+	}
+	names := slices.Sorted(maps.Keys(columns))
+	values := make([]any, 0, len(names)+len(args))
+	for _, name := range names {
+		values = append(values, columns[name])
+	}
+	res := tx.db.Exec("UPDATE `"+parsed.Schema.Table+"` SET `"+strings.Join(names, "`=?,`")+"`=? WHERE "+where, append(values, args...)...)
 	return res.RowsAffected == 1, res.Error
 }
 

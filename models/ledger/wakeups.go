@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"coxswain/models"
 )
@@ -38,13 +37,9 @@ func ClockWorkflow() string { return WakeClock + ":ledger" }
 // wake raises the generation of a workflow, so that the relay starts or signals
 // it until its own ledger read has recorded that generation.
 func (tx *Tx) wake(kind, workflowID, subject string) error {
-	row := wakeup{Wakeup: models.Wakeup{WorkflowID: workflowID, Kind: kind, Generation: 1, UpdatedAt: tx.Now}, Subject: subject}
-	return tx.db.Clauses(clause.OnConflict{
-		Columns: []clause.Column{{Name: "workflow_id"}},
-		DoUpdates: clause.Assignments(map[string]any{
-			"generation": gorm.Expr("wakeups.generation + 1"), "updated_at": tx.ms(),
-		}),
-	}).Create(&row).Error
+	return tx.db.Exec(`INSERT INTO wakeups (workflow_id, kind, subject, generation, acknowledged, updated_at) VALUES (?, ?, ?, 1, 0, ?)
+	  ON CONFLICT (workflow_id) DO UPDATE SET generation = wakeups.generation + 1, updated_at = excluded.updated_at`,
+		workflowID, kind, subject, tx.ms()).Error
 }
 
 // wakeup adds the full id of what the workflow serves, which its workflow id may
