@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"strings"
 	"syscall"
 	"time"
@@ -31,6 +32,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	only := flags.String("only", "", "comma-separated `NAMES` of measures: "+strings.Join(names(measures()), ", "))
 	tiny := flags.Bool("tiny", false, "the smallest amounts, to see that everything works; the figures mean nothing")
 	dir := flags.String("dir", "", "`FOLDER` for the ledgers; default: the system's temporary one")
+	profile := flags.String("cpuprofile", "", "`FILE` for a CPU profile of this process, for go tool pprof")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -42,7 +44,25 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 		fmt.Fprintln(progress, err)
 		return 2
 	}
-	return b.report(ctx, *dir, chosen, out)
+	return profiled(*profile, progress, func() int { return b.report(ctx, *dir, chosen, out) })
+}
+
+// profiled writes a CPU profile of fn where one is asked for.
+func profiled(path string, progress io.Writer, fn func() int) int {
+	if path == "" {
+		return fn()
+	}
+	f, err := os.Create(path) //nolint:gosec // the file that the person named
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
+	}
+	if err != nil {
+		fmt.Fprintln(progress, "cpuprofile:", err)
+		return 2
+	}
+	defer f.Close() //nolint:errcheck // the profile is checked by whoever reads it
+	defer pprof.StopCPUProfile()
+	return fn()
 }
 
 // scale says how much is measured.
