@@ -54,10 +54,10 @@ fix: ## let the linters mend what they can
 	bin=$$(scripts/install-tool.sh github.com/golangci/golangci-lint/v2/cmd/golangci-lint $(GOLANGCI_LINT)); "$$bin" run --timeout 20m --fix ./...
 
 .PHONY: live
-live: build ## test against the real, pinned Codex; fails without it
+live: build ## prove the whole loop on the real, pinned Codex; fails without it
 	codex=$$(scripts/install-codex.sh --check); \
-	COX_CODEX_BIN="$$codex" COX_BIN=$(CURDIR)/bin/cox COX_TEMPORAL_BIN=$(CURDIR)/bin/cox-temporal \
-		CI=true go test -count=1 -timeout 20m -tags live -run Live ./...
+	COX_LIVE=1 COX_CODEX_BIN="$$codex" COX_BIN=$(CURDIR)/bin/cox COX_TEMPORAL_BIN=$(CURDIR)/bin/cox-temporal \
+		go test -count=1 -timeout 20m -v -run Live ./cmd/internal/live
 
 .PHONY: bench
 bench: build ## measure; the last thing printed is one JSON document
