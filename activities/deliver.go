@@ -36,7 +36,8 @@ func (n *Node) Deliver(ctx context.Context, in DeliverInput) error {
 	}
 	host, err := n.Hosts.Host(ctx, m.Binding.AdapterKind)
 	if err != nil {
-		return failure(errors.Join(n.undelivered(ctx, m, own, false, err), err))
+		n.Log.Warn("delivery held", "message", m.Item.ID, "thread", m.Item.ThreadID, "error", err)
+		return failure(n.Ledger.DeliveryHeld(ctx, m.Item.ID, own, reason(err)))
 	}
 	d := delivery{n: n, host: host, m: m, own: own}
 	if err := d.run(ctx); err != nil {
@@ -172,7 +173,7 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 		return err
 	}
 	if err == nil && t.Status == codex.ThreadActive {
-		return d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own)
+		return d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own, "a turn is active")
 	}
 	wanted, err := d.n.Ledger.StillWanted(ctx, d.m.Item.ID, d.own)
 	if err != nil {

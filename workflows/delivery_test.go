@@ -56,7 +56,7 @@ func TestAMessageThatIsHeldWaitsForItsTimeOrTheEndOfTheTurn(t *testing.T) {
 	first, _ := queuedTwo(r)
 	_, err := r.l.BeginMessage(t.Context(), "th", "rig")
 	r.ok(err)
-	r.ok(r.l.DeliveryHeld(t.Context(), first, "rig"))
+	r.ok(r.l.DeliveryHeld(t.Context(), first, "rig", "a turn is active"))
 	r.quiet(14*time.Second, func() {
 		if n := r.times("Deliver"); n != 0 {
 			t.Error("a held message was sent before its time")
@@ -72,7 +72,7 @@ func TestTheEndOfATurnWakesTheSender(t *testing.T) {
 	first, _ := queuedTwo(r)
 	_, err := r.l.BeginMessage(t.Context(), "th", "rig")
 	r.ok(err)
-	r.ok(r.l.DeliveryHeld(t.Context(), first, "rig"))
+	r.ok(r.l.DeliveryHeld(t.Context(), first, "rig", "a turn is active"))
 	r.at(3*time.Second, func() { r.endTurn("th", "somebody-elses", models.TurnCompleted) })
 	r.quiet(4*time.Second, func() {
 		if n := r.times("Deliver"); n != 1 {
