@@ -214,7 +214,8 @@ func (tx *Tx) claimStarted(w Work, c Claim) error {
 	if err := tx.queue(item); err != nil {
 		return err
 	}
-	return errors.Join(tx.closeCommand(cmd, models.CommandDone, "thread_started", ""), tx.wakeClock(), tx.wakeAssignment(a.ID))
+	// The assignment's workflow, which made this call, looks again by itself.
+	return errors.Join(tx.closeCommand(cmd, models.CommandDone, "thread_started", ""), tx.wakeClock())
 }
 
 // startMetadata is the run metadata of seed 000: the adapter, as the node last

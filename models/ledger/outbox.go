@@ -122,7 +122,7 @@ type Message struct {
 	Workspace models.Workspace
 	Team      models.Team
 	Again     bool // an earlier attempt may have sent it: read the thread first
-	FirstTurn bool // the ledger knows no turn of the thread
+	FirstTurn bool // the ledger knows no turn of the thread in which anything happened
 }
 
 // Sending is what the sender of a thread shall do next.
@@ -235,7 +235,7 @@ func (tx *Tx) takeMessage(item models.OutboxItem, owner, _ string) (*Message, er
 		return nil, err
 	}
 	var turns int64
-	err = tx.db.Model(&models.Turn{}).Where("thread_id = ?", item.ThreadID).Count(&turns).Error
+	err = tx.db.Model(&models.Turn{}).Where("thread_id = ? AND NOT (status IN ('lost','interrupted') AND items = 0)", item.ThreadID).Count(&turns).Error
 	m.FirstTurn = turns == 0
 	return m, err
 }
@@ -282,7 +282,8 @@ func (l *Ledger) DropMessage(ctx context.Context, itemID, owner, reason string) 
 }
 
 // Delivered writes the receipt: the message is in the thread's history, in that
-// turn, which is recorded as started.
+// turn, which is recorded as started. The assignment's workflow is not woken: its
+// command was closed when the message was queued, and it waits for the turn's end.
 func (l *Ledger) Delivered(ctx context.Context, itemID, owner, turnID string, resent bool) error {
 	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
 		reason := ""
@@ -302,7 +303,7 @@ func (l *Ledger) Delivered(ctx context.Context, itemID, owner, turnID string, re
 		}
 		_, err = tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: item.RunID,
 			Type: models.EventMessageDelivered, Payload: map[string]any{"message_id": item.ID, "command_id": item.CommandID, "turn_id": turnID, "kind": string(item.Kind), "resent_after_unknown": resent}})
-		return errors.Join(err, tx.wakeOwner(item))
+		return errors.Join(err, tx.wakeLoop(b.WorkspaceID, b.TeamID))
 	})
 }
 
