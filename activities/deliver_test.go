@@ -8,6 +8,7 @@ import (
 	"coxswain/activities"
 	"coxswain/activities/codex"
 	"coxswain/models"
+	"coxswain/models/ledger"
 )
 
 func into(threadID string) activities.DeliverInput {
@@ -132,12 +133,8 @@ func TestARefusedMessageIsTriedAgainLater(t *testing.T) {
 			s := newStage(t)
 			cmd, threadID := s.started("a")
 			s.host.fails[method] = []error{&codex.Error{Kind: codex.ErrBusy, Message: "in use"}}
-			_, err := s.env.ExecuteActivity(s.node.Deliver, into(threadID))
-			if (err != nil) != (method == "Host") {
-				t.Fatalf("failed with %v", err)
-			}
-			next := s.next(threadID)
-			if next.Pending != 1 || next.WakeAt == nil && method != "Host" {
+			s.do(s.node.Deliver, into(threadID))
+			if next := s.next(threadID); next.Pending != 1 || next.WakeAt == nil {
 				t.Fatalf("next %+v", next)
 			}
 			s.do(s.node.Deliver, into(threadID))
@@ -148,6 +145,37 @@ func TestARefusedMessageIsTriedAgainLater(t *testing.T) {
 				t.Errorf("receipts %+v", got)
 			}
 		})
+	}
+}
+
+// A host that is away for long is no refusal of the thread's.
+func TestAMessageOutlivesItsHost(t *testing.T) {
+	s := newStage(t)
+	_, threadID := s.started("a")
+	for range ledger.MaxDeliveryRefusals + 2 {
+		s.host.fails["Host"] = []error{errors.New("away")}
+		s.do(s.node.Deliver, into(threadID))
+	}
+	if n := s.next(threadID); n.Pending != 1 {
+		t.Fatalf("next %+v", n)
+	}
+	s.do(s.node.Deliver, into(threadID))
+	if n := len(s.events(models.EventMessageDelivered)); n != 1 {
+		t.Errorf("%d receipts", n)
+	}
+}
+
+func TestAThreadThatKeepsRefusingIsAPersonsMatter(t *testing.T) {
+	s := newStage(t)
+	cmd, threadID := s.started("a")
+	for range ledger.MaxDeliveryRefusals {
+		s.host.fails["StartTurn"] = []error{&codex.Error{Kind: codex.ErrRefused, Message: "no"}}
+		s.do(s.node.Deliver, into(threadID))
+	}
+	asked, err := s.l.Interventions(t.Context(), ledger.InterventionFilter{RunID: cmd.RunID})
+	s.ok(err)
+	if s.next(threadID).Pending != 0 || len(asked) != 1 || asked[0].Kind != "delivery_failed" {
+		t.Errorf("%d pending, asked %+v", s.next(threadID).Pending, asked)
 	}
 }
 

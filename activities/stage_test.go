@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
@@ -27,6 +29,7 @@ type stage struct {
 	node    *activities.Node
 	control *activities.Control
 	env     *testsuite.TestActivityEnvironment
+	ahead   atomic.Int64 // how far the ledger's clock is ahead
 }
 
 func newStage(t *testing.T, workspace ...func(*ledger.NewWorkspace)) *stage {
@@ -34,7 +37,7 @@ func newStage(t *testing.T, workspace ...func(*ledger.NewWorkspace)) *stage {
 	dir := t.TempDir()
 	s := &stage{T: t, host: newHost()}
 	var err error
-	s.l, err = ledger.Open(t.Context(), ledger.Options{Path: filepath.Join(dir, "ledger.db")})
+	s.l, err = ledger.Open(t.Context(), ledger.Options{Path: filepath.Join(dir, "ledger.db"), Clock: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }})
 	s.ok(err)
 	t.Cleanup(func() { s.ok(s.l.Close()) })
 	s.control = &activities.Control{Ledger: s.l}

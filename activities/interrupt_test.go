@@ -1,0 +1,216 @@
+package activities_test
+
+import (
+	"slices"
+	"testing"
+
+	"coxswain/activities"
+	"coxswain/activities/codex"
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+// cancelled is a running assignment that was cancelled, with its interrupt.
+func (s *stage) cancelled(id string) (cmd models.Command, run models.Run, threadID, turnID string) {
+	s.Helper()
+	run, threadID, turnID = s.running(id)
+	s.cancel(id)
+	cmds, err := s.l.Commands(s.Context(), ledger.CommandFilter{RunID: run.ID, OpenOnly: true})
+	s.ok(err)
+	if len(cmds) != 1 || cmds[0].Type != models.CommandInterrupt {
+		s.Fatalf("open commands %+v", cmds)
+	}
+	return cmds[0], run, threadID, turnID
+}
+
+func (s *stage) wantEnded(cmd models.Command, run models.Run) {
+	s.Helper()
+	if c, r := s.command(cmd.ID), s.run(run.ID); c.State != models.CommandDone || r.EndedAt == nil || r.Status != models.RunCancelled {
+		s.Errorf("command %s, run %+v", c.State, r)
+	}
+}
+
+func TestARunIsInterruptedUntilItsTurnAndItsCommandsEnded(t *testing.T) {
+	s := newStage(t)
+	cmd, run, threadID, turnID := s.cancelled("a")
+	s.host.threads[threadID].deaf, s.host.leftover = 2, 3
+	s.do(s.node.InterruptRun, named(cmd))
+	if got := s.host.did("InterruptTurn"); len(got) != 3 || got[0] != "InterruptTurn "+threadID+" "+turnID {
+		t.Errorf("interrupted %v", got)
+	}
+	if got := s.host.did("CleanBackgroundTerminals"); len(got) != 3 {
+		t.Errorf("cleaned %d times with two commands left", len(got))
+	}
+	s.wantEnded(cmd, run)
+	ended := s.events(models.EventTurnEnded)
+	if len(ended) != 1 || ended[0].Payload["turn_id"] != turnID || ended[0].Payload["status"] != string(models.TurnInterrupted) {
+		t.Errorf("ends %+v", ended)
+	}
+	s.do(s.node.InterruptRun, named(cmd))
+	if n := len(s.host.did("InterruptTurn")); n != 3 {
+		t.Error("a closed command was carried out")
+	}
+}
+
+func TestARunThatHasEndedNeedsNoInterrupt(t *testing.T) {
+	for name, change := range map[string]func(*stage, string, string){
+		"turn over": func(s *stage, th, _ string) { s.host.threads[th].turns[0].Status = codex.TurnCompleted },
+		"not loaded": func(s *stage, th, _ string) {
+			s.host.put(th, false, codex.Turn{ID: s.host.threads[th].turns[0].ID, Status: codex.TurnInterrupted})
+		},
+		"thread is gone": func(s *stage, th, _ string) { s.ok(s.host.ArchiveThread(s.Context(), th)) },
+		"turn changed": func(s *stage, _, _ string) {
+			s.host.fails["InterruptTurn"] = []error{&codex.Error{Kind: codex.ErrTurnMismatch}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			cmd, run, threadID, turnID := s.cancelled("a")
+			change(s, threadID, turnID)
+			s.do(s.node.InterruptRun, named(cmd))
+			s.wantEnded(cmd, run)
+			if n := len(s.host.did("InterruptTurn")); (n > 0) != (name == "turn changed") {
+				t.Errorf("interrupted %d times", n)
+			}
+		})
+	}
+}
+
+func TestARunWithoutAThreadEndsAtOnce(t *testing.T) {
+	s := newStage(t)
+	s.create("a")
+	start := s.planned(models.CommandStart)
+	s.ownedByDead(t.Context(), start)
+	s.cancel("a")
+	s.ok(s.l.FailCommand(t.Context(), start.ID, "dead", "gave up")) // the run ends with its start
+	if s.run(start.RunID).EndedAt == nil {
+		t.Fatal("the run did not end")
+	}
+	if n := len(s.host.did("Host")); n != 0 {
+		t.Errorf("the host was asked %d times", n)
+	}
+}
+
+// The leases stay until the end is proved.
+func TestAnInterruptThatIsNotProvedDone(t *testing.T) {
+	timeout := &codex.Error{Kind: codex.ErrTimeout, Message: "no answer"}
+	for name, fail := range map[string]func(*stage, string){
+		"no host":            func(s *stage, _ string) { s.host.fails["Host"] = []error{timeout} },
+		"unread":             func(s *stage, _ string) { s.host.fails["ReadThread"] = []error{timeout} },
+		"unlisted":           func(s *stage, _ string) { s.host.fails["ListTurns"] = []error{timeout} },
+		"not interrupted":    func(s *stage, _ string) { s.host.fails["InterruptTurn"] = []error{timeout} },
+		"commands not ended": func(s *stage, _ string) { s.host.fails["CleanBackgroundTerminals"] = []error{timeout} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			cmd, run, threadID, _ := s.cancelled("a")
+			fail(s, threadID)
+			s.refused(s.node.InterruptRun, named(cmd), models.CodeAdapterUnavailable, true)
+			if s.run(run.ID).EndedAt != nil || !s.command(cmd.ID).State.Open() {
+				t.Fatal("the run ended without proof")
+			}
+			s.do(s.node.InterruptRun, named(cmd))
+			s.wantEnded(cmd, run)
+		})
+	}
+}
+
+// A message that may be on its way would begin a turn after the interrupt.
+func TestAMessageOnItsWayIsWaitedFor(t *testing.T) {
+	s := newStage(t)
+	cmd, threadID := s.started("a")
+	m, err := s.l.BeginMessage(t.Context(), threadID, "sender")
+	s.ok(err)
+	s.cancel("a")
+	s.ok(s.l.WakeTeam(t.Context(), "w", "t"))
+	plan, err := s.l.PlanTeam(t.Context(), "t")
+	s.ok(err)
+	if len(plan.Commands) != 0 {
+		t.Fatalf("planned %+v while a message is on its way", plan.Commands)
+	}
+	s.ok(s.l.Delivered(t.Context(), m.Item.ID, "sender", "tu-x", false))
+	interrupt := s.planned(models.CommandInterrupt)
+	s.host.put(threadID, true, codex.Turn{ID: "tu-x", Status: codex.TurnInProgress})
+	s.do(s.node.InterruptRun, named(interrupt))
+	s.wantEnded(interrupt, s.run(cmd.RunID))
+}
+
+func TestTurnReportsKeepTheHostsWords(t *testing.T) {
+	for host, want := range map[codex.TurnStatus]models.TurnStatus{
+		codex.TurnCompleted: models.TurnCompleted, codex.TurnFailed: models.TurnFailed, codex.TurnInterrupted: models.TurnInterrupted, codex.TurnInProgress: models.TurnActive,
+	} {
+		r := activities.TurnReport("th", codex.Turn{ID: "tu", Status: host, Error: "boom", ErrorKind: "server"})
+		if r.Status != want || r.ThreadID != "th" || r.TurnID != "tu" || r.Error != "boom" || r.ErrorKind != "server" {
+			t.Errorf("%s: %+v", host, r)
+		}
+	}
+}
+
+func TestReattachWritesWhatBecameOfTheTurns(t *testing.T) {
+	s := newStage(t)
+	over, overThread, overTurn := s.running("over")
+	lost, lostThread, lostTurn := s.running("lost")
+	s.host.threads[overThread].turns[0].Status = codex.TurnCompleted
+	s.handOff(over.ID) // and the turn ended while nobody watched
+	s.host.put(lostThread, true)
+	s.ok(activities.Reattach(t.Context(), s.node, s.host))
+	if got := s.host.did("ResumeThread"); len(got) != 2 {
+		t.Errorf("resumed %v", got)
+	}
+	if r := s.run(over.ID); r.EndedAt == nil {
+		t.Errorf("the handed off run did not end with its turn %s: %+v", overTurn, r)
+	}
+	status := map[any]any{}
+	for _, e := range s.events(models.EventTurnEnded) {
+		status[e.Payload["turn_id"]] = e.Payload["status"]
+	}
+	if status[overTurn] != "completed" || status[lostTurn] != "lost" {
+		t.Errorf("ends %v", status)
+	}
+	if r := s.run(lost.ID); r.EndedAt != nil {
+		t.Errorf("a run with a lost turn ended: %+v", r)
+	}
+	if p, err := s.l.PreviewTeam(t.Context(), "t"); err != nil || !slices.ContainsFunc(p.Commands, func(c models.Command) bool { return c.Type == models.CommandResume && c.RunID == lost.ID }) {
+		t.Errorf("plan %+v, %v", p.Commands, err)
+	}
+}
+
+func TestReattachLeavesAnActiveTurnAlone(t *testing.T) {
+	s := newStage(t)
+	run, threadID, _ := s.running("a")
+	s.handOff(run.ID)
+	s.host.mu.Lock()
+	s.host.loaded[threadID] = false
+	s.host.mu.Unlock()
+	s.ok(activities.Reattach(t.Context(), s.node, s.host))
+	if r := s.run(run.ID); r.EndedAt != nil || len(s.events(models.EventTurnEnded)) != 0 {
+		t.Errorf("run %+v", r)
+	}
+}
+
+func TestReattachGoesOnAfterAThreadThatFails(t *testing.T) {
+	s := newStage(t)
+	_, first, _ := s.running("a")
+	_, second, _ := s.running("b")
+	s.host.fails["ResumeThread"] = []error{&codex.Error{Kind: codex.ErrBusy, Message: "in use"}}
+	err := activities.Reattach(t.Context(), s.node, s.host)
+	if !models.IsCode(err, models.CodeAdapterUnavailable) {
+		t.Errorf("failed with %v", err)
+	}
+	if got := s.host.did("ResumeThread"); len(got) != 2 || !slices.Contains(got, "ResumeThread "+first) || !slices.Contains(got, "ResumeThread "+second) {
+		t.Errorf("resumed %v", got)
+	}
+	if n := len(s.events(models.EventTurnEnded)); n != 0 {
+		t.Errorf("%d turns ended", n)
+	}
+}
+
+func TestReattachLeavesAnEmptyThreadThatIsGoneToItsSender(t *testing.T) {
+	s := newStage(t)
+	cmd, threadID := s.started("a")
+	s.ok(s.host.ArchiveThread(t.Context(), threadID))
+	s.ok(activities.Reattach(t.Context(), s.node, s.host))
+	if s.run(cmd.RunID).EndedAt != nil || s.next(threadID).Pending != 1 {
+		t.Error("the run or its message was touched")
+	}
+}
