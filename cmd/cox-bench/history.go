@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -28,48 +29,49 @@ func (s *stack) history(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	turn := make([]float64, 0, s.b.idleStarts)
+	var own, whole samplesOfEvents
 	for n := 1; n <= s.b.idleStarts; n++ {
-		events, err := s.oneTurn(ctx, loopName(n), lengths)
+		mine, delivery, err := s.oneTurn(ctx, loopName(n), lengths)
 		if err != nil {
 			return nil, err
 		}
-		turn = append(turn, events)
-	}
-	worst := 0.0
-	for _, t := range turn {
-		worst = max(worst, t)
+		own, whole = append(own, mine), append(whole, mine+delivery)
 	}
 	kinds, err := s.kinds(ctx, c, ledger.AssignmentWorkflow(loopName(1)))
 	if err != nil {
 		return nil, err
 	}
-	detail := map[string]any{"assignments": len(turn), "each": turn, "assignment_workflow_event_types": kinds}
+	all := map[string]any{"each": whole}
 	for name, events := range byType {
-		detail["all_"+name+"_events_per_assignment"] = rounded(float64(events) / float64(s.b.idleStarts+1))
+		all["all_"+name+"_events_per_assignment"] = rounded(float64(events) / float64(s.b.idleStarts+1))
 	}
-	return []row{atMost("events in history of one assignment with one turn (its workflow and its thread's delivery), worst", worst, "events", 40, detail)}, nil
+	return []row{
+		atMost("one turn in history: events of the assignment's workflow, worst", own.worst(), "events", 40, map[string]any{"each": own, "types_of_one": kinds}),
+		atMost("one turn in history: the same with the delivery into its thread, worst", whole.worst(), "events", 40, all),
+	}, nil
 }
+
+// samplesOfEvents are lengths of histories.
+type samplesOfEvents []int64
+
+func (s samplesOfEvents) worst() float64 { return float64(slices.Max(append(s, 0))) }
 
 // oneTurn is the length of an assignment's own history and of the delivery into
 // its worker's thread.
-func (s *stack) oneTurn(ctx context.Context, id string, lengths map[string]int64) (float64, error) {
+func (s *stack) oneTurn(ctx context.Context, id string, lengths map[string]int64) (own, delivery int64, err error) {
 	runs, err := s.ledger.Runs(ctx, ledger.RunFilter{AssignmentID: id})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if len(runs) != 1 {
-		return 0, fmt.Errorf("assignment %s has %d runs", id, len(runs))
+		return 0, 0, fmt.Errorf("assignment %s has %d runs", id, len(runs))
 	}
-	total := int64(0)
-	for _, workflow := range []string{ledger.AssignmentWorkflow(id), ledger.DeliveryWorkflow(runs[0].SessionRef)} {
-		n := lengths[workflows.ID(s.ledger.Prefix(), workflow)]
-		if n == 0 {
-			return 0, fmt.Errorf("workflow %s has no history", workflow)
-		}
-		total += n
+	own = lengths[workflows.ID(s.ledger.Prefix(), ledger.AssignmentWorkflow(id))]
+	delivery = lengths[workflows.ID(s.ledger.Prefix(), ledger.DeliveryWorkflow(runs[0].SessionRef))]
+	if own == 0 || delivery == 0 {
+		return 0, 0, fmt.Errorf("assignment %s has no history of its own or of its delivery", id)
 	}
-	return float64(total), nil
+	return own, delivery, nil
 }
 
 // kinds counts the event types of one workflow's last run.

@@ -43,10 +43,10 @@ func (b *bench) process(ctx context.Context) ([]row, error) {
 
 // starts50 runs one command line again and again.
 func (b *bench) starts50(ctx context.Context, name string, args []string) ([]row, error) {
-	var wall, cpu samples
+	var wall, cpu, nothing samples
 	for n := range b.starts + 2 {
 		if n == 2 {
-			wall, cpu = nil, nil // the first ones fill the page cache
+			wall, cpu, nothing = nil, nil, nil // the first ones fill the page cache
 		}
 		cmd := exec.CommandContext(ctx, b.cox, args...)
 		cmd.Env = b.quietEnv()
@@ -62,6 +62,9 @@ func (b *bench) starts50(ctx context.Context, name string, args []string) ([]row
 			return nil, err
 		}
 		cpu = append(cpu, state.UserTime()+state.SystemTime())
+		if err := nothing.timed(func() error { return exec.CommandContext(ctx, "true").Run() }); err != nil {
+			return nil, err
+		}
 	}
 	peak, err := b.peakMB(ctx, args)
 	if err != nil {
@@ -69,6 +72,7 @@ func (b *bench) starts50(ctx context.Context, name string, args []string) ([]row
 	}
 	detail := wall.detail()
 	detail["cpu_p50_ms"], detail["cpu_min_ms"] = ms(cpu.p50()), ms(cpu.quantile(0))
+	detail["process_that_does_nothing_p50_ms"] = ms(nothing.p50()) // what the machine asks for any process now
 	return []row{
 		atMost(name+", process start to exit, p50", ms(wall.p50()), "ms", 50, detail),
 		atMost(name+", peak memory", peak, "MB", 40, nil),
