@@ -3,6 +3,7 @@ package prompts
 import (
 	"embed"
 	"strings"
+	"sync"
 	"text/template"
 
 	"coxswain/models"
@@ -14,13 +15,16 @@ const ServerName = "cox"
 //go:embed *.md.tmpl
 var files embed.FS
 
-var templates = template.Must(template.New("prompts").
-	Option("missingkey=error").
-	Funcs(template.FuncMap{
-		"line": line, "quoted": quoted, "code": code, "fenced": fenced, "projectDoc": projectDoc,
-		"entries": entries[string], "refs": entries[models.ContextRef], "reviews": reviews, "inc": func(i int) int { return i + 1 },
-	}).
-	ParseFS(files, "*.md.tmpl"))
+// templates are parsed at the first prompt, since most commands render none.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("prompts").
+		Option("missingkey=error").
+		Funcs(template.FuncMap{
+			"line": line, "quoted": quoted, "code": code, "fenced": fenced, "projectDoc": projectDoc,
+			"entries": entries[string], "refs": entries[models.ContextRef], "reviews": reviews, "inc": func(i int) int { return i + 1 },
+		}).
+		ParseFS(files, "*.md.tmpl"))
+})
 
 const developerTemplate = "developer_instructions"
 
@@ -70,7 +74,7 @@ func execute(name string, in validator) (string, error) {
 		return "", err
 	}
 	var out strings.Builder
-	if err := templates.ExecuteTemplate(&out, name+".md.tmpl", in); err != nil {
+	if err := templates().ExecuteTemplate(&out, name+".md.tmpl", in); err != nil {
 		return "", models.Errorf(models.CodeInternal, "the prompt %s cannot be rendered", name).Because(err)
 	}
 	return strings.TrimRight(out.String(), "\n") + "\n", nil

@@ -248,7 +248,7 @@ func TestTemplatesQuoteEveryField(t *testing.T) {
 	safe := map[string]bool{"line": true, "quoted": true, "code": true, "fenced": true, "projectDoc": true, "inc": true}
 	numbers := map[string]bool{"Revision": true, "Attempt": true, "MaxNudges": true, "More": true}
 	printed := 0
-	for _, tmpl := range templates.Templates() {
+	for _, tmpl := range templates().Templates() {
 		if tmpl.Tree == nil {
 			continue
 		}
