@@ -13,7 +13,8 @@ export TEMPORAL_API  := v1.63.5
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X coxswain/cmd/internal/cli.Version=$(VERSION)
-GOBUILD := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
+# The command line library's man pages bring a Markdown parser, which every start would pay for.
+GOBUILD := CGO_ENABLED=0 go build -trimpath -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)'
 
 ##@ Use
 
