@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coxswain/activities/codex"
+	"coxswain/models"
 	"coxswain/models/ledger"
 )
 
@@ -85,8 +86,8 @@ func (d *delivery) run(ctx context.Context) error {
 
 // load makes the host hold the thread and receive its events. A thread that never
 // had a turn is used by turn/start first, since it cannot be resumed; one that is
-// gone with its host is replaced. gone tells that the message moved to the new
-// thread.
+// gone with its host is replaced, and so is an integrator's, whose every message
+// stands for itself. gone tells that the message moved to the new thread.
 func (d *delivery) load(ctx context.Context) (gone bool, err error) {
 	id := d.m.Item.ThreadID
 	loaded, err := d.host.LoadedThreads(ctx)
@@ -101,7 +102,8 @@ func (d *delivery) load(ctx context.Context) (gone bool, err error) {
 		return false, err
 	}
 	_, err = d.host.ResumeThread(ctx, id, spec)
-	if codex.KindOf(err) != codex.ErrUnknownID || !d.m.FirstTurn {
+	replaceable := d.m.FirstTurn || d.m.Binding.Kind == models.BindingIntegrator
+	if codex.KindOf(err) != codex.ErrUnknownID || !replaceable {
 		return false, err
 	}
 	return d.replace(ctx)

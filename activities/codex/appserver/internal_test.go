@@ -80,14 +80,15 @@ func TestTurnErrorKinds(t *testing.T) {
 func TestRefusalsAreClassified(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]codex.ErrorKind{
-		"no active turn to steer":                           codex.ErrTurnMismatch,
-		"expected active turn id `X` but found `Y`":         codex.ErrTurnMismatch,
-		"expected active turn id X but found Y":             codex.ErrTurnMismatch,
-		"no rollout found for thread id x":                  codex.ErrUnknownID,
-		"thread not loaded: x":                              codex.ErrUnknownID,
-		"thread x already has an active writer":             codex.ErrBusy,
-		"session x is archived. Run `codex unarchive`":      codex.ErrRefused,
-		"failed to load configuration: Model provider `x` ": codex.ErrRefused,
+		"no active turn to steer":                            codex.ErrTurnMismatch,
+		"expected active turn id `X` but found `Y`":          codex.ErrTurnMismatch,
+		"expected active turn id X but found Y":              codex.ErrTurnMismatch,
+		"no rollout found for thread id x":                   codex.ErrUnknownID,
+		"failed to read thread: rollout at x.jsonl is empty": codex.ErrUnknownID,
+		"thread not loaded: x":                               codex.ErrUnknownID,
+		"thread x already has an active writer":              codex.ErrBusy,
+		"session x is archived. Run `codex unarchive`":       codex.ErrRefused,
+		"failed to load configuration: Model provider `x` ":  codex.ErrRefused,
 	} {
 		err := classify("method", &rpcError{Code: -32600, Message: text})
 		if codex.KindOf(err) != want || codex.Happened(err) {

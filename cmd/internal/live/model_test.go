@@ -90,8 +90,10 @@ func work(t turn, commands ...string) codextest.Reply {
 	case n == len(commands)+1:
 		return t.tool("heartbeat_run", map[string]any{"summary": "the file is written"})
 	case n == len(commands)+2:
-		return t.tool("submit_handoff", map[string]any{"base_revision": a["revision"],
-			"payload": map[string]any{"summary": "done: " + t.assignment}})
+		return t.tool("submit_handoff", map[string]any{
+			"base_revision": a["revision"],
+			"payload":       map[string]any{"summary": "done: " + t.assignment},
+		})
 	}
 	return codextest.Say("handed off")
 }

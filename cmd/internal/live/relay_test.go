@@ -86,7 +86,7 @@ func (q *relay) note(name string, text []byte) {
 
 // up passes on what the client says, until it ends or a turn is held.
 func (q *relay) up(from io.Reader) {
-	defer q.toCodex.Close() //nolint:errcheck // the child's end of input
+	defer q.toCodex.Close() // the child's end of input
 	lines(from, func(line []byte) bool {
 		m := header(line)
 		switch {

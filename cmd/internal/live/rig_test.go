@@ -131,8 +131,10 @@ func (r *rig) team() {
 // assign creates an assignment with a contract that can be recognised in prompts.
 func (r *rig) assign(id, title, path string, more ...string) {
 	r.t.Helper()
-	args := []string{"assignment", "create", "--id", id, "--team", teamID, "--title", title, "--path", path,
-		"--criterion", criterion(id), "--context-ref", "docs/plan.md#Purpose"}
+	args := []string{
+		"assignment", "create", "--id", id, "--team", teamID, "--title", title, "--path", path,
+		"--criterion", criterion(id), "--context-ref", "docs/plan.md#Purpose",
+	}
 	r.must(append(args, more...)...)
 }
 

@@ -47,8 +47,10 @@ func (o *output) String() string {
 // that a busy machine delays comes again soon.
 func (r *rig) up(args ...string) *stack {
 	r.t.Helper()
-	args = append([]string{"up", "--json", "--port", "0", "--ui-port", "0", "--poll-interval", "1", "--review-nudge-interval", "20",
-		"--codex-home", r.codex, "--codex-bin", r.bin.codex}, args...)
+	args = append([]string{
+		"up", "--json", "--port", "0", "--ui-port", "0", "--poll-interval", "1", "--review-nudge-interval", "20",
+		"--codex-home", r.codex, "--codex-bin", r.bin.codex,
+	}, args...)
 	s := &stack{r: r, cmd: exec.Command(r.bin.cox, args...), ended: make(chan struct{})}
 	s.cmd.Dir, s.cmd.Env = r.repo, r.env
 	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, &s.stderr

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"coxswain/models"
 	"coxswain/models/ledger"
@@ -17,6 +18,24 @@ import (
 // one under the binding's next generation, and the old token is worth nothing.
 func TestLiveVanishedThreadIsReplaced(t *testing.T) {
 	t.Parallel()
+	vanish(t, func(*rig, string) {})
+}
+
+// A kill within the first write of a thread leaves a file without a line, which
+// Codex can neither resume nor read: the thread has vanished as well.
+func TestLiveThreadWithAnEmptyFileIsReplaced(t *testing.T) {
+	t.Parallel()
+	vanish(t, func(r *rig, thread string) {
+		day := time.Now().Format("2006/01/02")
+		name := "rollout-" + time.Now().Format("2006-01-02T15-04-05") + "-" + thread + ".jsonl"
+		write(t, filepath.Join(r.codex, "sessions", filepath.FromSlash(day), name), "")
+	})
+}
+
+// vanish kills the worker between a thread's start and its first turn, and leaves
+// something of the thread.
+func vanish(t *testing.T, leave func(r *rig, thread string)) {
+	t.Helper()
 	r := newRig(t, agents(func(t turn) reply { return work(t) }))
 	relay := r.relayed()
 	write(t, filepath.Join(relay, holdFile), "")
@@ -38,6 +57,7 @@ func TestLiveVanishedThreadIsReplaced(t *testing.T) {
 	}
 	check(t, os.Remove(filepath.Join(relay, holdFile)))
 	s.killWorker()
+	leave(r, before.SessionRef)
 	wantStatus(t, s.finish(), "accepted", "one")
 
 	run := r.onlyRun(l, "one")
