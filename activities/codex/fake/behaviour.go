@@ -15,6 +15,7 @@ import (
 const (
 	behaveNoHandoff     = "no_handoff"      // works, and never hands off
 	behaveNoHandoffOnce = "no_handoff_once" // hands off in its second turn
+	behaveNoHandoffTold = "no_handoff_told" // hands off only after a person answered
 	behaveHang          = "hang"            // never ends its turn
 	behaveFail          = "fail:"           // and an error kind: the model fails, "fail:rate_limit"
 	behaveAsk           = "ask"             // asks a person once and works after the answer
@@ -25,6 +26,7 @@ const (
 const (
 	behaveNeedsFixOnce = "needs_fix_once" // asks for a fix the first time
 	behaveReject       = "reject"         // rejects
+	behaveIgnore       = "ignore"         // decides nothing
 )
 
 // assignmentDetail is what the agents read of get_assignment_detail.
@@ -38,7 +40,7 @@ type assignmentDetail struct {
 func (d assignmentDetail) behaviour() (string, error) {
 	options, _ := d.Assignment.Metadata["fake"].(map[string]any)
 	text, _ := options["behaviour"].(string)
-	known := []string{"", behaveNoHandoff, behaveNoHandoffOnce, behaveHang, behaveAsk, behaveNeedsFixOnce, behaveReject}
+	known := []string{"", behaveNoHandoff, behaveNoHandoffOnce, behaveNoHandoffTold, behaveHang, behaveAsk, behaveNeedsFixOnce, behaveReject, behaveIgnore}
 	if slices.Contains(known, text) {
 		return text, nil
 	}

@@ -18,7 +18,7 @@ func (a *agent) integrate(ctx context.Context) error {
 	}
 	decided := 0
 	for _, review := range pending.Reviews {
-		err := a.decide(ctx, review)
+		ignored, err := a.decide(ctx, review)
 		if isRefusal(err) { // decided or withdrawn meanwhile, or not for us: the others still wait
 			if err := a.say(ctx, fmt.Sprintf("I leave %s undecided: %v", review.Event.ID, err)); err != nil {
 				return err
@@ -28,13 +28,16 @@ func (a *agent) integrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		decided++
+		if !ignored {
+			decided++
+		}
 	}
 	return a.say(ctx, fmt.Sprintf("%d of %d handoffs are decided.", decided, len(pending.Reviews)))
 }
 
-func (a *agent) decide(ctx context.Context, review models.PendingReview) error {
-	return a.onRevision(ctx, review.Event.AssignmentID, func(d assignmentDetail) error {
+// decide decides a handoff as its assignment asks, which may be not at all.
+func (a *agent) decide(ctx context.Context, review models.PendingReview) (ignored bool, err error) {
+	err = a.onRevision(ctx, review.Event.AssignmentID, func(d assignmentDetail) error {
 		behaviour, err := d.behaviour()
 		if err != nil {
 			return err
@@ -44,6 +47,9 @@ func (a *agent) decide(ctx context.Context, review models.PendingReview) error {
 			args["head_commit"] = review.HeadCommit
 		}
 		switch {
+		case behaviour == behaveIgnore:
+			ignored = true
+			return nil
 		case behaviour == behaveReject:
 			args["decision_note"] = "The assignment asks the scripted integrator to reject."
 			return a.use(ctx, "reject_event", args, nil)
@@ -55,6 +61,7 @@ func (a *agent) decide(ctx context.Context, review models.PendingReview) error {
 		args["decision_note"] = "The scripted integrator accepts every handoff."
 		return a.use(ctx, "accept_event", args, nil)
 	})
+	return ignored, err
 }
 
 func isCode(err error, code models.Code) bool {

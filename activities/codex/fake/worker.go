@@ -58,7 +58,8 @@ func (a *agent) workAs(ctx context.Context, d assignmentDetail, behaviour string
 		return err
 	}
 	left := fmt.Sprintf("I leave assignment %s without a handoff.", d.Assignment.ID)
-	if behaviour == behaveNoHandoff || behaviour == behaveNoHandoffOnce && !a.saidBefore(left) {
+	if behaviour == behaveNoHandoff || behaviour == behaveNoHandoffOnce && !a.saidBefore(left) ||
+		behaviour == behaveNoHandoffTold && d.answered() == 0 {
 		return a.say(ctx, left)
 	}
 	return a.handOff(ctx, d, file)
