@@ -81,14 +81,19 @@ func (in *call) startEngine(ctx context.Context, stateDir string, port, uiPort i
 	return child, record, nil
 }
 
-// lastLine is the end of a log, for a message.
+// lastLine is the last thing that a log tells, for a message.
 func lastLine(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return "its log cannot be read"
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return clean(lines[len(lines)-1])
+	last := ""
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "next: ") { // the hint below an error says less
+			last = line
+		}
+	}
+	return clean(last)
 }
 
 // workerCommand is the worker of this state directory as a child.

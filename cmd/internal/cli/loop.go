@@ -46,12 +46,11 @@ func loop(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	release, err := in.needWorker(ctx)
-	if err != nil {
+	r := &loops{call: in, ledger: l, teams: teams}
+	defer r.stopWorker()
+	if err := r.needWorker(ctx); err != nil {
 		return err
 	}
-	defer release()
-	r := &loops{call: in, ledger: l, teams: teams}
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
@@ -87,16 +86,31 @@ func (in *call) loopTeams(ctx context.Context, l *ledger.Ledger) ([]models.Team,
 	return nil, models.Errorf(models.CodeNotFound, "there is no team to run a loop for").Hint("cox team create --workspace ID TEAM")
 }
 
-// needWorker starts a worker for the life of this command where the node has none.
-func (in *call) needWorker(ctx context.Context) (release func(), err error) {
-	paths, err := in.paths()
+// needWorker starts a worker for the life of this command where the node has none,
+// also when the one that it used has gone with the command that had started it.
+func (r *loops) needWorker(ctx context.Context) error {
+	if r.release != nil {
+		return nil // kept running by its supervisor
+	}
+	paths, err := r.paths()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if _, running := worker.Running(paths.StateDir); running {
-		return func() {}, nil
+		return nil
 	}
-	return in.startWorker(ctx, paths.StateDir)
+	release, err := r.startWorker(ctx, paths.StateDir)
+	if _, running := worker.Running(paths.StateDir); err != nil && running {
+		return nil // another command was faster with the node's one worker
+	}
+	r.release = release
+	return err
+}
+
+func (r *loops) stopWorker() {
+	if r.release != nil {
+		r.release()
+	}
 }
 
 // settings are the loop's settings of this command line on top of a team's.
@@ -180,8 +194,9 @@ func orNone(s string) string {
 // loops are the loops that this command turns on.
 type loops struct {
 	*call
-	ledger *ledger.Ledger
-	teams  []models.Team
+	ledger  *ledger.Ledger
+	teams   []models.Team
+	release func() // stops the worker that this command started; nil while another's is used
 }
 
 // probeWait is how long a worker may take to probe an adapter, its sandbox proof
@@ -273,6 +288,9 @@ func (r *loops) once(ctx context.Context) error {
 		err := await(ctx, 5*time.Minute, func() (bool, error) {
 			c, err := r.ledger.Command(ctx, planned[i].ID)
 			planned[i] = c
+			if err == nil && c.State.Open() {
+				err = r.needWorker(ctx)
+			}
 			return err != nil || !c.State.Open(), err
 		})
 		if err != nil {
@@ -301,7 +319,7 @@ func (r *loops) follow(ctx context.Context) error {
 	}
 	r.note("loop is on for %s; Ctrl-C turns it off", strings.Join(on, ", "))
 	f := newFollower(r.call, r.ledger, on)
-	err = f.run(ctx, func() (bool, error) { return false, nil })
+	err = f.run(ctx, func() (bool, error) { return false, r.needWorker(ctx) })
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	_, offErr := r.turn(stop, false)
