@@ -225,13 +225,11 @@ func (tx *Tx) recordEnd(b models.Binding, turn models.Turn, run models.Run, r Tu
 	return err
 }
 
-// wakeAfterTurn wakes the loop, the assignment, and the thread's sender when it
-// holds messages back.
+// wakeAfterTurn wakes the loop, whose plan follows from the turn's end, and the
+// thread's sender when it holds messages back. The assignment's workflow has
+// nothing to do until the plan gives it a command.
 func (tx *Tx) wakeAfterTurn(b models.Binding) error {
 	err := tx.wakeLoop(b.WorkspaceID, b.TeamID)
-	if b.AssignmentID != "" {
-		err = errors.Join(err, tx.wakeAssignment(b.AssignmentID))
-	}
 	res := tx.db.Model(&models.OutboxItem{}).Where("thread_id = ? AND state IN ('pending','sending')", b.ThreadID).UpdateColumn("not_before", nil)
 	if res.Error == nil && res.RowsAffected > 0 {
 		err = errors.Join(err, tx.wake(WakeDelivery, DeliveryWorkflow(b.ThreadID), b.ThreadID))
@@ -259,7 +257,17 @@ func (tx *Tx) finishRun(runID string, status models.RunStatus, reason string) er
 	}
 	_, err = tx.append(models.Event{WorkspaceID: run.WorkspaceID, TeamID: run.TeamID, AssignmentID: run.AssignmentID, RunID: run.ID,
 		Type: models.EventRunEnded, Payload: map[string]any{"status": string(run.Status), "reason": reason}})
-	return errors.Join(err, tx.wakeLoop(run.WorkspaceID, run.TeamID), tx.wakeAssignment(run.AssignmentID))
+	return errors.Join(err, tx.wakeLoop(run.WorkspaceID, run.TeamID), tx.wakeEnded(run.AssignmentID))
+}
+
+// wakeEnded lets the workflow of an assignment that is over finish, now that its
+// run has ended. While it is not over, the end of a run is nothing to act upon.
+func (tx *Tx) wakeEnded(assignmentID string) error {
+	a, err := get[models.Assignment](tx.db, "assignment", assignmentID)
+	if err != nil || !a.Status.Terminal() {
+		return err
+	}
+	return tx.wakeAssignment(assignmentID)
 }
 
 // EndRun writes the end of a run whose thread was seen idle with no command left
