@@ -22,6 +22,7 @@ type assignment struct{ base }
 
 func (a *assignment) run(ctx workflow.Context) error {
 	for {
+		a.drain()
 		var look activities.AssignmentLook
 		if err := workflow.ExecuteLocalActivity(ledgerCall(ctx), control.LookAtAssignment, a.subject).Get(ctx, &look); err != nil {
 			return err

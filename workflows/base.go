@@ -83,27 +83,26 @@ func (b *base) show(ctx workflow.Context, c ledger.Card) error {
 		AttrAssignment.ValueSet(c.AssignmentID), AttrActor.ValueSet(c.ActorID), AttrStatus.ValueSet(c.Status))
 }
 
-// wait rests until a wake-up or a time, and takes all wake-ups that are there.
-func (b *base) wait(ctx workflow.Context, until *time.Time) error {
-	woken := false
-	take := func() {
-		for b.wakes.ReceiveAsync(nil) {
-			woken = true
-		}
+// drain takes the wake-ups that are there. Right before a look they are its own:
+// what they tell of was committed before they were sent.
+func (b *base) drain() {
+	for b.wakes.Len() > 0 {
+		b.wakes.ReceiveAsync(nil)
 	}
-	if take(); woken {
+}
+
+// wait rests until a wake-up or a time. A wake-up that came since the last look
+// ends it at once.
+func (b *base) wait(ctx workflow.Context, until *time.Time) error {
+	if b.wakes.Len() > 0 {
 		return nil
 	}
 	if until == nil {
-		if !b.wakes.Receive(ctx, nil) {
-			return ctx.Err()
-		}
-		take()
+		b.wakes.Receive(ctx, nil)
 		return ctx.Err()
 	}
 	d := min(max(until.Sub(workflow.Now(ctx)), time.Millisecond), longest)
 	_, err := workflow.AwaitWithTimeout(ctx, d, func() bool { return b.wakes.Len() > 0 })
-	take()
 	return err
 }
 
@@ -136,7 +135,8 @@ func (b *base) mayRest(ctx workflow.Context, generation int64) (bool, error) {
 	var ok bool
 	err := workflow.ExecuteLocalActivity(ledgerCall(ctx), control.Rest,
 		activities.RestInput{WorkflowID: b.subject.WorkflowID, Generation: generation}).Get(ctx, &ok)
-	for ok && b.wakes.ReceiveAsync(nil) { //nolint:revive // nothing else to do with a signal
+	if ok {
+		b.drain()
 	}
 	return ok, err
 }

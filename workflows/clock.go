@@ -21,6 +21,7 @@ type clock struct{ base }
 
 func (c *clock) run(ctx workflow.Context) error {
 	for {
+		c.drain()
 		var look activities.ClockLook
 		if err := workflow.ExecuteLocalActivity(ledgerCall(ctx), control.Reconcile, c.subject).Get(ctx, &look); err != nil {
 			return err

@@ -20,6 +20,7 @@ type sender struct{ base }
 
 func (d *sender) run(ctx workflow.Context) error {
 	for {
+		d.drain()
 		var look activities.DeliveryLook
 		if err := workflow.ExecuteLocalActivity(ledgerCall(ctx), control.LookAtThread, d.subject).Get(ctx, &look); err != nil {
 			return err

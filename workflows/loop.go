@@ -20,6 +20,7 @@ type loop struct{ base }
 
 func (l *loop) run(ctx workflow.Context) error {
 	for {
+		l.drain()
 		var look activities.LoopLook
 		if err := workflow.ExecuteLocalActivity(ledgerCall(ctx), control.PlanTeam, l.subject).Get(ctx, &look); err != nil {
 			return err

@@ -21,6 +21,7 @@ type nudge struct{ base }
 
 func (n *nudge) run(ctx workflow.Context) error {
 	for {
+		n.drain()
 		var look activities.NudgeLook
 		if err := workflow.ExecuteLocalActivity(ledgerCall(ctx), control.LookAtNudge, n.subject).Get(ctx, &look); err != nil {
 			return err
