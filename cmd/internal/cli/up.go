@@ -103,15 +103,16 @@ func (s *stack) run(ctx context.Context) error {
 	return s.attend(ctx, l)
 }
 
-// startTemporal uses the engine that is named or that answers, and starts the
-// embedded one otherwise. A demo shares nothing unless an engine is named.
+// startTemporal uses the engine that is named, or the one that answers at the usual
+// address, and starts the embedded one otherwise. A demo, or who gives a port,
+// shares nothing unless an engine is named.
 func (s *stack) startTemporal(ctx context.Context) error {
 	engine, err := s.call.engine(s.stateDir)
 	if err != nil {
 		return err
 	}
 	named := engine.Address != "" || s.environmentNamesEngine()
-	if named || s.demo == nil && listening(workflows.DefaultAddress) {
+	if named || s.demo == nil && !s.given("port") && listening(workflows.DefaultAddress) {
 		c, err := workflows.Dial(ctx, engine, nil)
 		if err != nil {
 			return err
