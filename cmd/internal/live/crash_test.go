@@ -15,16 +15,18 @@ import (
 // else: the thread is resumed once, under its whole configuration.
 func TestLiveKilledWorkerResumesTheThread(t *testing.T) {
 	t.Parallel()
-	var r *rig
-	r = newRig(t, agents(func(t turn) reply {
-		switch {
-		case t.first && t.at() == 1:
-			return codextest.Reply{Pause: true} // until Codex is gone
-		case t.first:
-			return work(t)
-		}
-		return work(t, edit(t.assignment, []any{outFile(t.assignment)}), "cat "+filepath.Join(r.state, "ledger.db.key"))
-	}))
+	r := rigFor(t, func(r *rig) codextest.Model {
+		key := filepath.Join(r.state, "ledger.db.key")
+		return agents(func(t turn) reply {
+			switch {
+			case t.first && t.at() == 1:
+				return codextest.Reply{Pause: true} // until Codex is gone
+			case t.first:
+				return work(t)
+			}
+			return work(t, edit(t.assignment, []any{outFile(t.assignment)}), "cat "+key)
+		})
+	})
 	r.team()
 	r.assign("one", "Write one file", outFile("one"))
 	s := r.up("--model", listed, "--exit-when-done")

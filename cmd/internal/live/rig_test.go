@@ -49,12 +49,24 @@ type reply = codextest.Reply
 
 func newRig(t *testing.T, model codextest.Model) *rig {
 	t.Helper()
+	return rigFor(t, func(*rig) codextest.Model { return model })
+}
+
+// rigFor makes a rig whose model names the rig's own folders, which are all that
+// it may use of it.
+func rigFor(t *testing.T, model func(*rig) codextest.Model) *rig {
+	t.Helper()
 	bin := need(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)
-	r := &rig{t: t, bin: bin, dir: dir, home: filepath.Join(dir, "home"), state: filepath.Join(dir, "state"), repo: filepath.Join(dir, "repository")}
-	r.model = codextest.NewServer(t, model)
-	r.codex = codextest.WriteHome(t, dir, r.model.BaseURL())
+	r := &rig{
+		t: t, bin: bin, dir: dir, home: filepath.Join(dir, "home"), state: filepath.Join(dir, "state"),
+		repo: filepath.Join(dir, "repository"), codex: filepath.Join(dir, "codex-home"),
+	}
+	r.model = codextest.NewServer(t, model(r))
+	if made := codextest.WriteHome(t, dir, r.model.BaseURL()); made != r.codex {
+		t.Fatalf("the Codex home is %s, not %s", made, r.codex)
+	}
 	write(t, filepath.Join(r.codex, "auth.json"), "{\"marker\":\""+authMarker+"\"}\n")
 	r.config = read(t, filepath.Join(r.codex, "config.toml"))
 	for _, d := range []string{r.home, filepath.Join(dir, "tmp"), r.repo} {

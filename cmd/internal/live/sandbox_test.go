@@ -2,8 +2,10 @@ package live
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,31 +22,13 @@ const (
 // both roles, and leaves no trace.
 func TestLiveSandboxHolds(t *testing.T) {
 	t.Parallel()
-	var r *rig
-	tries := func() []string {
-		return []string{
-			"cat " + filepath.Join(r.state, "ledger.db.key"),
-			"ls " + r.state,
-			"cat " + filepath.Join(r.codex, "auth.json"),
-			"echo x > " + filepath.Join(r.dir, "outside"),
-			"echo x >> .git/config",
-			"git -c user.name=A -c user.email=a@example.com commit --allow-empty --message=mine",
-			"env | grep -c COX_ && false",
-			fmt.Sprintf("exec 3<>/dev/tcp/%s", strings.Replace(strings.TrimSuffix(strings.TrimPrefix(r.model.BaseURL(), "http://"), "/v1"), ":", "/", 1)),
-		}
-	}
-	r = newRig(t, func(q codextest.Request) reply {
-		turn := readTurn(q)
-		if turn.assignment != "" {
-			return work(turn, append(tries(), edit(turn.assignment, []any{outFile(turn.assignment)}))...)
-		}
-		if n := turn.at(); n < len(tries()) {
-			return codextest.Exec(turn.id(), tries()[n])
-		} else if n == len(tries()) {
-			return codextest.Exec(turn.id(), "echo x > src/integrator.txt")
-		}
-		turn.Outputs = turn.Outputs[len(tries())+1:]
-		return acceptAll(turn)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	defer listener.Close() //nolint:errcheck // nobody was to connect
+	var tries []string
+	r := rigFor(t, func(r *rig) codextest.Model {
+		tries = r.attempts(listener.Addr().(*net.TCPAddr).Port)
+		return overreaching(tries)
 	})
 	r.team()
 	r.assign("one", "Write one file", outFile("one"))
@@ -52,12 +36,12 @@ func TestLiveSandboxHolds(t *testing.T) {
 	wantStatus(t, r.up("--exit-when-done").finish(), "accepted", "one")
 
 	worker, integrator := r.outputsOf("Your assignment is "), r.outputsOf("You are Codex integrator actor")
-	for i, command := range tries() {
+	for i, command := range tries {
 		wantRefused(t, "worker: "+command, worker[1+i])
 		wantRefused(t, "integrator: "+command, integrator[i])
 	}
-	wantRefused(t, "integrator: write in the workspace", integrator[len(tries())])
-	if out := worker[1+len(tries())]; !strings.Contains(out, "Process exited with code 0") {
+	wantRefused(t, "integrator: write in the workspace", integrator[len(tries)])
+	if out := worker[1+len(tries)]; !strings.Contains(out, "Process exited with code 0") {
 		t.Errorf("the worker could not write its own file: %s", out)
 	}
 	for _, path := range []string{filepath.Join(r.dir, "outside"), filepath.Join(r.repo, "src", "integrator.txt")} {
@@ -70,6 +54,37 @@ func TestLiveSandboxHolds(t *testing.T) {
 	}
 	r.toldOnce(r.ledger())
 	r.intact()
+}
+
+// attempts are commands that no agent may succeed with.
+func (r *rig) attempts(port int) []string {
+	return []string{
+		"cat " + filepath.Join(r.state, "ledger.db.key"),
+		"ls " + r.state,
+		"cat " + filepath.Join(r.codex, "auth.json"),
+		"echo x > " + filepath.Join(r.dir, "outside"),
+		"echo x >> .git/config",
+		"git -c user.name=A -c user.email=a@example.com commit --allow-empty --message=mine",
+		"env | grep COX_",
+		fmt.Sprintf("exec 3<>/dev/tcp/127.0.0.1/%d", port),
+	}
+}
+
+// overreaching is a model whose worker and integrator try everything, the
+// integrator also to write, before they do their work.
+func overreaching(tries []string) codextest.Model {
+	return func(q codextest.Request) reply {
+		t := readTurn(q)
+		if t.assignment != "" {
+			return work(t, slices.Concat(tries, []string{edit(t.assignment, []any{outFile(t.assignment)})})...)
+		}
+		all := slices.Concat(tries, []string{"echo x > src/integrator.txt"})
+		if n := t.at(); n < len(all) {
+			return codextest.Exec(t.id(), all[n])
+		}
+		t.Outputs = t.Outputs[len(all):]
+		return acceptAll(t)
+	}
 }
 
 // wantRefused checks that a command ended in failure and showed no secret.
