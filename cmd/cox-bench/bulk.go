@@ -27,8 +27,8 @@ func multiply(ctx context.Context, path string, n, readyEach int) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-		  INSERT INTO assignments (`+names+`) SELECT `+values+` FROM assignments, n WHERE id = ?`, n, held)
+		insert := "INSERT INTO assignments (" + names + ") SELECT " + values + " FROM assignments, n WHERE id = ?"
+		_, err = tx.ExecContext(ctx, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "+insert, n, held)
 		return err
 	})
 }

@@ -97,7 +97,7 @@ func openBareWriter(ctx context.Context, path string) (call func() error, releas
 	rec.take()
 	err = errors.Join(err, create(ctx, l, marker+"-"+name))
 	list := rec.take()
-	if err = errors.Join(err, l.Close()); err != nil {
+	if err := errors.Join(err, l.Close()); err != nil {
 		return nil, nil, err
 	}
 	for _, s := range list { // ids keep the name once

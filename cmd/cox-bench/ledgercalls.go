@@ -92,9 +92,9 @@ func (b *bench) fight(ctx context.Context, d duel, barePath string) (rows []row,
 		if n == warm {
 			product, bare = nil, nil
 		}
-		err := product.timed(func() error { return d.product(ctx, n) })
+		err := timed(&product, func() error { return d.product(ctx, n) })
 		if err == nil {
-			err = bare.timed(func() error { return r.once(ctx) })
+			err = timed(&bare, func() error { return r.once(ctx) })
 		}
 		if err != nil {
 			return nil, err

@@ -52,7 +52,7 @@ func profiled(path string, progress io.Writer, fn func() int) int {
 	if path == "" {
 		return fn()
 	}
-	f, err := os.Create(path) //nolint:gosec // the file that the person named
+	f, err := os.Create(path)
 	if err == nil {
 		err = pprof.StartCPUProfile(f)
 	}

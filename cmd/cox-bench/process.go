@@ -51,7 +51,7 @@ func (b *bench) starts50(ctx context.Context, name string, args []string) ([]row
 		cmd := exec.CommandContext(ctx, b.cox, args...)
 		cmd.Env = b.quietEnv()
 		var state *os.ProcessState
-		err := wall.timed(func() error {
+		err := timed(&wall, func() error {
 			out, err := cmd.CombinedOutput()
 			if state = cmd.ProcessState; err != nil {
 				err = fmt.Errorf("cox %v: %w: %s", args, err, out)
@@ -62,7 +62,7 @@ func (b *bench) starts50(ctx context.Context, name string, args []string) ([]row
 			return nil, err
 		}
 		cpu = append(cpu, state.UserTime()+state.SystemTime())
-		if err := nothing.timed(func() error { return exec.CommandContext(ctx, "true").Run() }); err != nil {
+		if err := timed(&nothing, func() error { return exec.CommandContext(ctx, "true").Run() }); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 
 	"coxswain/models"
 	"coxswain/models/ledger"
@@ -49,7 +50,7 @@ func (b *bench) bulk(ctx context.Context, name string, assignments, edges, ready
 
 // large measures the ready query and the plan over one large team.
 func (b *bench) large(ctx context.Context, kind string, readyEach int) (rows []row, err error) {
-	l, err := b.bulk(ctx, "large-"+fmt.Sprint(readyEach), b.assignments, 0, readyEach)
+	l, err := b.bulk(ctx, "large-"+strconv.Itoa(readyEach), b.assignments, 0, readyEach)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (b *bench) large(ctx context.Context, kind string, readyEach int) (rows []r
 	var ready, plan samples
 	found, left := 0, 0
 	for range b.repeats {
-		err := ready.timed(func() error {
+		err := timed(&ready, func() error {
 			list, err := l.Assignments(ctx, ledger.AssignmentFilter{TeamID: crew, Statuses: []models.AssignmentStatus{models.AssignmentReady}})
 			found = len(list)
 			return err
@@ -68,7 +69,7 @@ func (b *bench) large(ctx context.Context, kind string, readyEach int) (rows []r
 		if err != nil {
 			return nil, err
 		}
-		err = plan.timed(func() error {
+		err = timed(&plan, func() error {
 			p, err := l.PreviewTeam(ctx, crew)
 			left = len(p.LeftOut) + len(p.Commands)
 			return err
@@ -102,9 +103,9 @@ func (b *bench) cycle(ctx context.Context) (rows []row, err error) {
 	defer func() { err = errors.Join(err, l.Close()) }()
 	var with, without samples
 	for n := range b.repeats {
-		err := with.timed(func() error { return create(ctx, l, fmt.Sprintf("with-%d", n), bulkName(b.edges+1)) })
+		err := timed(&with, func() error { return create(ctx, l, fmt.Sprintf("with-%d", n), bulkName(b.edges+1)) })
 		if err == nil {
-			err = without.timed(func() error { return createNumbered(ctx, l, "without", n) })
+			err = timed(&without, func() error { return createNumbered(ctx, l, "without", n) })
 		}
 		if err != nil {
 			return nil, err

@@ -45,7 +45,7 @@ func openReplay(ctx context.Context, path string, synchronous int, list []statem
 		return nil, errors.Join(errors.New("no statement was recorded"), db.Close())
 	}
 	for _, s := range list {
-		p, err := db.PrepareContext(ctx, s.sql)
+		p, err := db.PrepareContext(ctx, s.sql) //nolint:sqlclosecheck // closed with the database
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("prepare %q: %w", s.sql, err), db.Close())
 		}
@@ -72,7 +72,7 @@ func (r *replay) once(ctx context.Context) error {
 }
 
 func (r *replay) statement(ctx context.Context, tx *sql.Tx, i int) error {
-	args, stmt := r.fresh(r.list[i].args), tx.StmtContext(ctx, r.prepared[i])
+	args, stmt := r.fresh(r.list[i].args), tx.StmtContext(ctx, r.prepared[i]) //nolint:sqlclosecheck // closed with the transaction
 	if !r.list[i].reads() {
 		_, err := stmt.ExecContext(ctx, args...)
 		return err

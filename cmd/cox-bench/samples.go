@@ -26,8 +26,8 @@ func (s samples) detail() map[string]any {
 
 func ms(d time.Duration) float64 { return rounded(float64(d) / float64(time.Millisecond)) }
 
-// timed measures one call.
-func (s *samples) timed(call func() error) error {
+// timed measures one call and adds it to the samples.
+func timed(s *samples, call func() error) error {
 	began := time.Now()
 	err := call()
 	*s = append(*s, time.Since(began))

@@ -58,7 +58,8 @@ func (b *bench) startStack(ctx context.Context) (*stack, error) {
 	if err := s.startWorker(ctx); err != nil {
 		return s, err
 	}
-	return s, s.turnOn(ctx)
+	err = s.turnOn(ctx)
+	return s, err
 }
 
 func (s *stack) db() string { return filepath.Join(s.b.stateDir(), "ledger.db") }
@@ -70,7 +71,7 @@ func (b *bench) repository(ctx context.Context) (string, error) {
 		return "", err
 	}
 	repo := filepath.Join(dir, "repository")
-	if err := os.MkdirAll(filepath.Join(repo, "src"), 0o755); err != nil { //nolint:gosec // a throwaway repository
+	if err := os.MkdirAll(filepath.Join(repo, "src"), 0o755); err != nil {
 		return "", err
 	}
 	if err := os.WriteFile(filepath.Join(repo, "src", "a.txt"), []byte("a\n"), 0o600); err != nil {
@@ -108,7 +109,7 @@ func (s *stack) startWorker(ctx context.Context) (err error) {
 
 // start starts a child and reads its ready line.
 func (s *stack) start(ctx context.Context, name, path string, args []string, ready any) (*supervise.Child, error) {
-	log, err := os.Create(filepath.Join(s.b.dir, name+".log")) //nolint:gosec // in our own folder
+	log, err := os.Create(filepath.Join(s.b.dir, name+".log"))
 	if err != nil {
 		return nil, err
 	}
