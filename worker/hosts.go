@@ -20,6 +20,7 @@ type hosts struct {
 	o     Options
 	node  *activities.Node
 	watch *observer
+	dial  func(ctx context.Context, kind string) (codex.Adapter, error) // opens a host of a kind
 
 	mu     sync.Mutex
 	open   map[string]*openHost
@@ -39,7 +40,9 @@ type failedOpen struct {
 }
 
 func newHosts(o Options, n *activities.Node, w *observer) *hosts {
-	return &hosts{o: o, node: n, watch: w, open: map[string]*openHost{}, failed: map[string]failedOpen{}}
+	h := &hosts{o: o, node: n, watch: w, open: map[string]*openHost{}, failed: map[string]failedOpen{}}
+	h.dial = h.openKind
+	return h
 }
 
 // Host implements activities.Hosts.
@@ -73,7 +76,7 @@ func (h *hosts) Host(ctx context.Context, kind string) (codex.Adapter, error) {
 // start opens a host, lets the observer see its events, and attaches the threads
 // that the ledger knows before anyone else uses it.
 func (h *hosts) start(ctx context.Context, kind string) (codex.Adapter, error) {
-	host, err := h.openKind(ctx, kind)
+	host, err := h.dial(ctx, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -119,24 +122,37 @@ func (h *hosts) adopt(ctx context.Context) error {
 	return every(ctx, 5*time.Second, func() { h.reopen(ctx) })
 }
 
-// reopen brings back a host that ended by itself while threads depend on it.
+// reopen brings back the hosts that ended by themselves, or could not be opened,
+// while threads depend on them. Host spaces the tries.
 func (h *hosts) reopen(ctx context.Context) {
+	for _, kind := range h.absent() {
+		watched, err := h.o.Ledger.WatchedThreads(ctx, h.node.Config.NodeID, kind)
+		if err == nil && len(watched) > 0 {
+			_, err = h.Host(ctx, kind)
+		}
+		if err != nil && ctx.Err() == nil {
+			h.o.Log.Warn("the adapter host is away and cannot be opened again yet", "adapter", kind, "threads", len(watched), "error", err)
+		}
+	}
+}
+
+// absent are the kinds whose host ended or could not be opened.
+func (h *hosts) absent() []string {
 	h.mu.Lock()
-	var gone []string
+	defer h.mu.Unlock()
+	var out []string
+	for kind := range h.failed {
+		out = append(out, kind)
+	}
 	for kind, host := range h.open {
 		select {
 		case <-host.Done():
-			gone = append(gone, kind)
+			out = append(out, kind)
 		default:
 		}
 	}
-	h.mu.Unlock()
-	slices.Sort(gone)
-	for _, kind := range gone {
-		if _, err := h.Host(ctx, kind); err != nil && ctx.Err() == nil {
-			h.o.Log.Warn("the adapter host ended and cannot be opened again yet", "adapter", kind, "error", err)
-		}
-	}
+	slices.Sort(out)
+	return out
 }
 
 func (h *hosts) close() error {
