@@ -22,6 +22,7 @@ type observer struct {
 	ledger *ledger.Ledger
 	log    *slog.Logger
 	facts  chan fact
+	retry  time.Duration // before a fact that the ledger could not take is written again
 
 	mu    sync.Mutex
 	turns map[string]*ledger.TurnReport // by thread: the turn under way
@@ -37,7 +38,7 @@ type fact struct {
 const factQueue = 1024
 
 func newObserver(l *ledger.Ledger, log *slog.Logger) *observer {
-	return &observer{ledger: l, log: log, facts: make(chan fact, factQueue), turns: map[string]*ledger.TurnReport{}}
+	return &observer{ledger: l, log: log, facts: make(chan fact, factQueue), retry: time.Second, turns: map[string]*ledger.TurnReport{}}
 }
 
 // handler is the subscriber of a host.
@@ -107,13 +108,31 @@ func (o *observer) run(ctx context.Context) error {
 	for {
 		select {
 		case f := <-o.facts:
-			if err := o.write(ctx, f); err != nil && ctx.Err() == nil {
-				o.log.Error("an observed fact was not written", "event", f.event.Type, "thread", f.event.ThreadID, "turn", f.event.TurnID, "error", err)
-			}
+			o.persist(ctx, f)
 		case <-t.C:
 			o.flush(ctx)
 		case <-ctx.Done():
 			return nil
+		}
+	}
+}
+
+// persist writes a fact. A ledger that is busy or away is waited for, since an end
+// that is not written would leave its turn active until the next start.
+func (o *observer) persist(ctx context.Context, f fact) {
+	for {
+		err := o.write(ctx, f)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		again := models.IsCode(err, models.CodeLedgerBusy) || models.IsCode(err, models.CodeLedgerUnavailable)
+		o.log.Error("an observed fact was not written", "event", f.event.Type, "thread", f.event.ThreadID, "turn", f.event.TurnID, "again", again, "error", err)
+		if !again {
+			return
+		}
+		select {
+		case <-time.After(o.retry):
+		case <-ctx.Done():
 		}
 	}
 }
