@@ -1,0 +1,137 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"coxswain/activities"
+	"coxswain/models/ledger"
+	"coxswain/workflows"
+)
+
+// engine is a client that records signal-with-starts.
+type engine struct {
+	client.Client
+
+	mu    sync.Mutex
+	fails int
+	woken []woken
+}
+
+type woken struct {
+	id, signal, workflow string
+	arg                  any
+	subject              activities.Subject
+	options              client.StartWorkflowOptions
+}
+
+func (e *engine) SignalWithStartWorkflow(_ context.Context, id, signal string, arg any, o client.StartWorkflowOptions, wf any, args ...any) (client.WorkflowRun, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.fails > 0 {
+		e.fails--
+		return nil, errors.New("away")
+	}
+	name, _ := wf.(string)
+	subject, _ := args[0].(activities.Subject)
+	e.woken = append(e.woken, woken{id, signal, name, arg, subject, o})
+	return nil, nil
+}
+
+// of are the wake-ups of one workflow.
+func (e *engine) of(id string) []woken {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []woken
+	for _, w := range e.woken {
+		if w.id == id {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func TestTheRelayStartsOrSignalsWithoutState(t *testing.T) {
+	r := newRig(t)
+	e := &engine{}
+	relay := relay{ledger: r.l, client: e, attributes: true, log: discard(), sent: map[string]sending{}}
+	relay.deliver(t.Context())
+	id := ledger.LoopWorkflow("w", "t")
+	got := e.of(workflows.ID(r.l.Prefix(), id))
+	if len(got) != 1 {
+		t.Fatalf("woken %+v", e.woken)
+	}
+	w := got[0]
+	if w.signal != "wake" || w.arg != nil || w.workflow != "Loop" || w.subject != (activities.Subject{ID: "t", WorkflowID: id, Attributes: true}) {
+		t.Errorf("woken %+v", w)
+	}
+	if w.options.TaskQueue != r.l.Prefix()+"-control" || w.options.WorkflowIDReusePolicy != enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE ||
+		w.options.WorkflowIDConflictPolicy != enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING {
+		t.Errorf("options %+v", w.options)
+	}
+}
+
+func TestTheRelayRepeatsUntilTheWorkflowHasRead(t *testing.T) {
+	r := newRig(t)
+	e := &engine{fails: 1000}
+	relay := relay{ledger: r.l, client: e, log: discard(), sent: map[string]sending{}}
+	id := ledger.LoopWorkflow("w", "t")
+	full := workflows.ID(r.l.Prefix(), id)
+	relay.deliver(t.Context()) // the engine is away
+	e.fails = 0
+	relay.deliver(t.Context())
+	if n := len(e.of(full)); n != 0 {
+		t.Fatalf("repeated %d times within the back-off", n)
+	}
+	due := func() {
+		for id, s := range relay.sent {
+			s.next = time.Now().Add(-time.Millisecond)
+			relay.sent[id] = s
+		}
+	}
+	due()
+	relay.deliver(t.Context())
+	first := relay.sent[id].wait
+	due()
+	relay.deliver(t.Context())
+	if n := len(e.of(full)); n != 2 || relay.sent[id].wait != 2*first {
+		t.Errorf("woken %d times, waits %s and %s", n, first, relay.sent[id].wait)
+	}
+	r.ok(r.l.WakeTeam(t.Context(), "w", "t")) // a new generation does not wait
+	relay.deliver(t.Context())
+	if n := len(e.of(full)); n != 3 || relay.sent[id].wait != firstRetry {
+		t.Errorf("woken %d times, wait %s", n, relay.sent[id].wait)
+	}
+	_, err := r.l.Acknowledge(t.Context(), id)
+	r.ok(err)
+	due()
+	relay.deliver(t.Context())
+	if _, kept := relay.sent[id]; len(e.of(full)) != 3 || kept {
+		t.Errorf("woken %d times after it has read, remembered %t", len(e.of(full)), kept)
+	}
+}
+
+func TestTheRelaySeesCommitsOfOthers(t *testing.T) {
+	r := newRig(t)
+	e := &engine{}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- relay{ledger: r.l, client: e, log: discard()}.run(ctx) }()
+	defer func() { cancel(); r.ok(<-done) }()
+	id := ledger.LoopWorkflow("w", "t")
+	full := workflows.ID(r.l.Prefix(), id)
+	r.until("the first wake-up is not delivered", func() bool { return len(e.of(full)) == 1 })
+	_, err := r.l.Acknowledge(t.Context(), id)
+	r.ok(err)
+	other, err := ledger.Open(t.Context(), ledger.Options{Path: r.path})
+	r.ok(err)
+	defer func() { r.ok(other.Close()) }()
+	r.ok(other.WakeTeam(t.Context(), "w", "t"))
+	r.until("the wake-up of another process is not delivered", func() bool { return len(e.of(full)) == 2 })
+}
