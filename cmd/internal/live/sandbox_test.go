@@ -24,7 +24,7 @@ func TestLiveSandboxHolds(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
-	defer listener.Close() //nolint:errcheck // nobody was to connect
+	defer listener.Close() // nobody was to connect
 	var tries []string
 	r := rigFor(t, func(r *rig) codextest.Model {
 		tries = r.attempts(listener.Addr().(*net.TCPAddr).Port)
