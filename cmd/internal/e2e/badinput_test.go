@@ -105,8 +105,13 @@ func TestLedgerOfANewerSchema(t *testing.T) {
 	}
 	before := snapshot(t, path)
 	for _, args := range [][]string{
-		{"status"}, {"assignment", "list"}, {"assignment", "create", "--team", theTeam, "--title", "x"}, {"loop", "--adapter", "fake"},
-		{"loop", "--dry-run", "--adapter", "fake"}, {"worker"}, {"up", "--adapter", "fake", "--address", "127.0.0.1:1"},
+		{"status"},
+		{"assignment", "list"},
+		{"assignment", "create", "--team", theTeam, "--title", "x"},
+		{"loop", "--adapter", "fake"},
+		{"loop", "--dry-run", "--adapter", "fake"},
+		{"worker"},
+		{"up", "--adapter", "fake", "--address", "127.0.0.1:1"},
 	} {
 		code, kind := 7, "SCHEMA_VERSION_UNSUPPORTED"
 		if args[0] == "up" {

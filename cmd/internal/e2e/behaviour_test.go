@@ -17,8 +17,10 @@ func TestTurnsThatGoAstray(t *testing.T) {
 	e := shared.get(t)
 	h := newHome(t)
 	h.site()
-	for id, behaviour := range map[string]string{"cancelled": "hang", "superseded": "hang", "replacement": "", "silent": "no_handoff_told",
-		"reminded": "no_handoff_once", "fixed": "needs_fix_once", "asking": "ask", "limited": "fail:rate_limit", "rejected": "reject"} {
+	for id, behaviour := range map[string]string{
+		"cancelled": "hang", "superseded": "hang", "replacement": "", "silent": "no_handoff_told",
+		"reminded": "no_handoff_once", "fixed": "needs_fix_once", "asking": "ask", "limited": "fail:rate_limit", "rejected": "reject",
+	} {
 		h.assign(id, behaviour)
 	}
 	up := h.start("up", "--adapter", "fake", "--address", e.Address, "--max-concurrent-runs", "9", "--review-nudge-interval", "2")

@@ -28,8 +28,11 @@ type killPoint struct {
 // killPoints lie at the arrows of an assignment's life.
 func killPoints() []killPoint {
 	return []killPoint{
-		{models.EventTurnStarted, 4}, {models.EventHandoffSubmitted, 3}, {models.EventReviewNudgeDispatched, 1},
-		{models.EventRunClaimed, 4}, {models.EventCommandDispatched, 5},
+		{models.EventTurnStarted, 4},
+		{models.EventHandoffSubmitted, 3},
+		{models.EventReviewNudgeDispatched, 1},
+		{models.EventRunClaimed, 4},
+		{models.EventCommandDispatched, 5},
 	}
 }
 

@@ -15,5 +15,5 @@
 //
 // COX_BIN and COX_TEMPORAL_BIN name built executables; without the first the tests
 // build cox, without the second they look into bin. COX_E2E_SEED repeats one crash,
-// COX_E2E_SEEDS=n runs n of them.
+// COX_E2E_SEEDS=n runs n of them, COX_E2E_SHOTS keeps the pictures of the Web UI.
 package e2e

@@ -32,15 +32,19 @@ func newHome(t *testing.T) *home {
 	t.Helper()
 	h := &home{t: t, dir: real(t, t.TempDir()), env: map[string]string{}}
 	h.cwd = filepath.Join(h.dir, "home")
-	for name, folder := range map[string]string{"HOME": "home", "XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state",
-		"XDG_CACHE_HOME": "cache", "XDG_DATA_HOME": "data", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp"} {
+	for name, folder := range map[string]string{
+		"HOME": "home", "XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state",
+		"XDG_CACHE_HOME": "cache", "XDG_DATA_HOME": "data", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp",
+	} {
 		h.env[name] = filepath.Join(h.dir, folder)
 		if err := os.Mkdir(h.env[name], 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	maps.Copy(h.env, map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin", "TZ": "UTC", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
-		"GIT_AUTHOR_NAME": "Tester", "GIT_AUTHOR_EMAIL": "tester@example.com", "GIT_COMMITTER_NAME": "Tester", "GIT_COMMITTER_EMAIL": "tester@example.com"})
+	maps.Copy(h.env, map[string]string{
+		"PATH": "/usr/local/bin:/usr/bin:/bin", "TZ": "UTC", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME": "Tester", "GIT_AUTHOR_EMAIL": "tester@example.com", "GIT_COMMITTER_NAME": "Tester", "GIT_COMMITTER_EMAIL": "tester@example.com",
+	})
 	if built.temporal != "" {
 		h.env["COX_TEMPORAL_BIN"] = built.temporal
 	}

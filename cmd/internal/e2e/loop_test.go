@@ -200,8 +200,10 @@ func TestSamePassDispatchesOnce(t *testing.T) {
 		return len(events(t, l, ledger.EventFilter{Types: []string{models.EventTurnEnded}})) == 2
 	})
 	h.twoPasses(e) // not due again: nothing to do
-	for kind, want := range map[string]int{models.EventCommandDispatched: 2, models.EventRunClaimed: 1, models.EventReviewNudgeDispatched: 1,
-		models.EventHandoffSubmitted: 1, models.EventIntegratorReview: 0, models.EventTurnStarted: 2} {
+	for kind, want := range map[string]int{
+		models.EventCommandDispatched: 2, models.EventRunClaimed: 1, models.EventReviewNudgeDispatched: 1,
+		models.EventHandoffSubmitted: 1, models.EventIntegratorReview: 0, models.EventTurnStarted: 2,
+	} {
 		var planned []models.Event
 		for _, found := range events(t, l, ledger.EventFilter{Types: []string{kind}}) {
 			if found.Payload["command_type"] != string(models.CommandRefresh) {

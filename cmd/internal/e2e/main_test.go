@@ -23,7 +23,7 @@ func testMain(m *testing.M) int {
 	if err != nil {
 		return complain(err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a leftover in the temporary folder harms nobody
+	defer os.RemoveAll(dir)
 	if err := build(dir); err != nil {
 		return complain(err)
 	}

@@ -51,8 +51,10 @@ func TestWebUIShowsCardAndAttributes(t *testing.T) {
 		t.Errorf("the page does not show the card %q", card.Text)
 	}
 	attributes := plain(h.dom(chromium, page+"/search-attributes", workflows.AttrStatus.GetName()))
-	for name, value := range map[string]string{"CoxWorkspace": "demo", "CoxTeam": "demo-crew", "CoxAssignment": assignment,
-		"CoxActor": "codex-worker-" + assignment, "CoxStatus": "accepted"} {
+	for name, value := range map[string]string{
+		"CoxWorkspace": "demo", "CoxTeam": "demo-crew", "CoxAssignment": assignment,
+		"CoxActor": "codex-worker-" + assignment, "CoxStatus": "accepted",
+	} {
 		if !strings.Contains(attributes, `"`+name+`": "`+value+`"`) {
 			t.Errorf("the page does not show %s = %s", name, value)
 		}
