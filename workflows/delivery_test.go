@@ -98,3 +98,15 @@ func TestASenderWithoutMessagesEnds(t *testing.T) {
 	r.ends(workflows.Delivery, "nobody", ledger.DeliveryWorkflow("nobody"))
 	r.wantSteps("LookAtThread", "Rest")
 }
+
+func TestAWakeUpThatIsThereAlreadySparesTheTimer(t *testing.T) {
+	r := newRig(t, nil)
+	first, _ := queuedTwo(r)
+	_, err := r.l.BeginMessage(t.Context(), "th", "rig")
+	r.ok(err)
+	r.ok(r.l.DeliveryHeld(t.Context(), first, "rig", "a turn is active"))
+	r.control.after["LookAtThread"] = func() { r.endTurn("th", "somebody-elses", models.TurnCompleted); r.wake() }
+	r.ends(workflows.Delivery, "th", ledger.DeliveryWorkflow("th"))
+	r.wantSteps("LookAtThread", "LookAtThread", "Deliver", "LookAtThread", "Rest")
+	r.wantTimers()
+}
