@@ -111,8 +111,10 @@ func nudgePrompt(ctx context.Context, l *ledger.Ledger, w ledger.Work) (string, 
 	if err != nil {
 		return "", err
 	}
-	in := prompts.ReviewInput{ActorID: w.Binding.ActorID, WorkspaceID: w.Workspace.ID, TeamID: w.Team.ID, CommandID: w.Command.ID,
-		Attempt: w.Command.Attempt, MaxNudges: w.Team.Loop.ReviewMaxNudges}
+	in := prompts.ReviewInput{
+		ActorID: w.Binding.ActorID, WorkspaceID: w.Workspace.ID, TeamID: w.Team.ID, CommandID: w.Command.ID,
+		Attempt: w.Command.Attempt, MaxNudges: w.Team.Loop.ReviewMaxNudges,
+	}
 	for _, p := range pending {
 		for _, id := range w.Command.EventIDs {
 			if p.Event.ID == id {

@@ -44,8 +44,10 @@ func (c NodeConfig) ThreadSpec(s ledger.Spec, ledgerPath string) (codex.ThreadSp
 		CWD: s.Workspace.RepoRoot, Model: s.Team.Loop.Model, DeveloperInstructions: text,
 		Writable:  s.Binding.Kind == models.BindingWorker,
 		DenyPaths: append([]string{c.StateDir, filepath.Dir(ledgerPath)}, c.Deny...), TempDir: tmp,
-		MCP: codex.MCPServer{Name: prompts.ServerName, Command: c.Cox, Args: []string{"mcp"},
-			Env: map[string]string{"COX_BINDING_TOKEN": s.Token, "COX_STATE_DIR": c.StateDir, "COX_DB": ledgerPath}},
+		MCP: codex.MCPServer{
+			Name: prompts.ServerName, Command: c.Cox, Args: []string{"mcp"},
+			Env: map[string]string{"COX_BINDING_TOKEN": s.Token, "COX_STATE_DIR": c.StateDir, "COX_DB": ledgerPath},
+		},
 	}, nil
 }
 

@@ -42,7 +42,8 @@ func newStage(t *testing.T, workspace ...func(*ledger.NewWorkspace)) *stage {
 	t.Cleanup(func() { s.ok(s.l.Close()) })
 	s.control = &activities.Control{Ledger: s.l}
 	s.node = &activities.Node{Ledger: s.l, Hosts: s.host, Log: slog.New(slog.DiscardHandler), Config: activities.NodeConfig{
-		NodeID: "n", StateDir: "/srv/state", Deny: []string{"/srv/auth"}, Cox: "/opt/cox", TempRoot: filepath.Join(dir, "tmp")}}
+		NodeID: "n", StateDir: "/srv/state", Deny: []string{"/srv/auth"}, Cox: "/opt/cox", TempRoot: filepath.Join(dir, "tmp"),
+	}}
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	s.env = suite.NewTestActivityEnvironment()

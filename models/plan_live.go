@@ -91,6 +91,8 @@ func (in PlanInput) resume(r LiveRun, cause, reason string, wait time.Duration) 
 }
 
 func ask(r LiveRun, kind, why string) Ask {
-	return Ask{RunID: r.RunID, AssignmentID: r.AssignmentID, Kind: kind,
-		Prompt: fmt.Sprintf("Run %s of %s needs a decision: %s. Answer with what the worker shall do next.", r.RunID, r.AssignmentID, why)}
+	return Ask{
+		RunID: r.RunID, AssignmentID: r.AssignmentID, Kind: kind,
+		Prompt: fmt.Sprintf("Run %s of %s needs a decision: %s. Answer with what the worker shall do next.", r.RunID, r.AssignmentID, why),
+	}
 }

@@ -10,8 +10,10 @@ import (
 
 // working is a run whose thread has an active turn.
 func working() models.LiveRun {
-	return models.LiveRun{RunID: "r", AssignmentID: "a", Revision: 2, ActorID: "x", Status: models.RunRunning, HasThread: true, TurnActive: true,
-		LastTurn: &models.Turn{ID: "tu", Status: models.TurnActive}}
+	return models.LiveRun{
+		RunID: "r", AssignmentID: "a", Revision: 2, ActorID: "x", Status: models.RunRunning, HasThread: true, TurnActive: true,
+		LastTurn: &models.Turn{ID: "tu", Status: models.TurnActive},
+	}
 }
 
 // after is a run whose last turn ended in a way.

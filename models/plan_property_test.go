@@ -65,23 +65,31 @@ func drawCandidate(t *rapid.T) models.StartCandidate {
 }
 
 func drawRun(t *rapid.T) models.LiveRun {
-	r := models.LiveRun{AssignmentID: "a", Revision: 1, HasThread: rapid.Bool().Draw(t, "thread"), Busy: rapid.Bool().Draw(t, "busy"),
-		Status: rapid.SampledFrom([]models.RunStatus{models.RunStarting, models.RunClaimed, models.RunRunning, models.RunAwaitingHuman, models.RunAwaitingApproval,
-			models.RunCompletedGatePassed, models.RunFailed, models.RunCancelled, models.RunSuperseded}).Draw(t, "status"),
+	r := models.LiveRun{
+		AssignmentID: "a", Revision: 1, HasThread: rapid.Bool().Draw(t, "thread"), Busy: rapid.Bool().Draw(t, "busy"),
+		Status: rapid.SampledFrom([]models.RunStatus{
+			models.RunStarting, models.RunClaimed, models.RunRunning, models.RunAwaitingHuman, models.RunAwaitingApproval,
+			models.RunCompletedGatePassed, models.RunFailed, models.RunCancelled, models.RunSuperseded,
+		}).Draw(t, "status"),
 		LostInRow: rapid.IntRange(0, 5).Draw(t, "lost"), FailedInRow: rapid.IntRange(0, 6).Draw(t, "failed"), HandoffNudges: rapid.IntRange(0, 2).Draw(t, "nudges"),
 		CancelEventID: rapid.SampledFrom([]string{"", "", "c1"}).Draw(t, "cancel"), AnswerEventID: rapid.SampledFrom([]string{"", "", "an1"}).Draw(t, "answer"),
-		StaleEventID: rapid.SampledFrom([]string{"", "s1"}).Draw(t, "stale")}
+		StaleEventID: rapid.SampledFrom([]string{"", "s1"}).Draw(t, "stale"),
+	}
 	if rapid.Bool().Draw(t, "turn") {
-		r.LastTurn = &models.Turn{ID: "tu", ErrorKind: rapid.SampledFrom([]string{"server", "auth", "context", "rate_limit"}).Draw(t, "kind"),
-			Status: rapid.SampledFrom([]models.TurnStatus{models.TurnActive, models.TurnCompleted, models.TurnFailed, models.TurnLost, models.TurnInterrupted}).Draw(t, "turnStatus")}
+		r.LastTurn = &models.Turn{
+			ID: "tu", ErrorKind: rapid.SampledFrom([]string{"server", "auth", "context", "rate_limit"}).Draw(t, "kind"),
+			Status: rapid.SampledFrom([]models.TurnStatus{models.TurnActive, models.TurnCompleted, models.TurnFailed, models.TurnLost, models.TurnInterrupted}).Draw(t, "turnStatus"),
+		}
 		r.TurnActive = r.LastTurn.Status == models.TurnActive
 	}
 	return r
 }
 
 func drawReview(t *rapid.T) models.ReviewDue {
-	return models.ReviewDue{AssignmentID: "a", RunID: "r", Managed: rapid.Bool().Draw(t, "managed"), TurnEnded: rapid.Bool().Draw(t, "ended"),
-		Nudges: rapid.IntRange(0, 5).Draw(t, "nudges"), LastNudgeAt: planNow.Add(-time.Duration(rapid.IntRange(0, 120).Draw(t, "ago")) * time.Second), Asked: rapid.Bool().Draw(t, "asked")}
+	return models.ReviewDue{
+		AssignmentID: "a", RunID: "r", Managed: rapid.Bool().Draw(t, "managed"), TurnEnded: rapid.Bool().Draw(t, "ended"),
+		Nudges: rapid.IntRange(0, 5).Draw(t, "nudges"), LastNudgeAt: planNow.Add(-time.Duration(rapid.IntRange(0, 120).Draw(t, "ago")) * time.Second), Asked: rapid.Bool().Draw(t, "asked"),
+	}
 }
 
 // ofType are the commands of one type in order.

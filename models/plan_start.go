@@ -95,6 +95,8 @@ func (in PlanInput) start(c StartCandidate) Command {
 }
 
 func askStartFailed(c StartCandidate, out *Planned) {
-	out.Asks = append(out.Asks, Ask{AssignmentID: c.ID, Kind: "start_failed",
-		Prompt: fmt.Sprintf("Starting %s failed %d times. Last reason: %s", c.ID, c.FailedStarts, c.FailureReason)})
+	out.Asks = append(out.Asks, Ask{
+		AssignmentID: c.ID, Kind: "start_failed",
+		Prompt: fmt.Sprintf("Starting %s failed %d times. Last reason: %s", c.ID, c.FailedStarts, c.FailureReason),
+	})
 }

@@ -83,16 +83,22 @@ func TestTheProbeIsRenewedWhenItIsMissingOldOrOfAnEarlierStart(t *testing.T) {
 	}{
 		"fresh":   {change: func(*models.PlanInput) {}, starts: true},
 		"missing": {change: func(in *models.PlanInput) { in.Probe = nil }, refresh: "n inc2-fake_codex", reason: "adapter: waiting for its probe"},
-		"of an earlier incarnation": {change: func(in *models.PlanInput) { in.NodeIncarnation = 3 },
-			refresh: "n inc3-fake_codex", reason: "adapter: waiting for its probe"},
-		"exactly as old as allowed": {change: func(in *models.PlanInput) { in.Probe.ProbedAt = in.Now.Add(-models.ProbeTTL) }, starts: true},
-		"too old, and still the best knowledge": {change: func(in *models.PlanInput) { in.Probe.ProbedAt = in.Now.Add(-models.ProbeTTL - time.Millisecond) },
-			refresh: "n probe1796125799999-fake_codex", starts: true},
-		"under way": {change: func(in *models.PlanInput) { in.Probe, in.OpenRefresh = nil, true }, reason: "adapter: waiting for its probe"},
-		"unavailable": {change: func(in *models.PlanInput) {
-			in.Probe.Status, in.Probe.Reason = models.StatusUnavailable, "no such file"
+		"of an earlier incarnation": {
+			change:  func(in *models.PlanInput) { in.NodeIncarnation = 3 },
+			refresh: "n inc3-fake_codex", reason: "adapter: waiting for its probe",
 		},
-			reason: "adapter: fake_codex is unavailable: no such file"},
+		"exactly as old as allowed": {change: func(in *models.PlanInput) { in.Probe.ProbedAt = in.Now.Add(-models.ProbeTTL) }, starts: true},
+		"too old, and still the best knowledge": {
+			change:  func(in *models.PlanInput) { in.Probe.ProbedAt = in.Now.Add(-models.ProbeTTL - time.Millisecond) },
+			refresh: "n probe1796125799999-fake_codex", starts: true,
+		},
+		"under way": {change: func(in *models.PlanInput) { in.Probe, in.OpenRefresh = nil, true }, reason: "adapter: waiting for its probe"},
+		"unavailable": {
+			change: func(in *models.PlanInput) {
+				in.Probe.Status, in.Probe.Reason = models.StatusUnavailable, "no such file"
+			},
+			reason: "adapter: fake_codex is unavailable: no such file",
+		},
 		"lacking two capabilities": {change: func(in *models.PlanInput) {
 			delete(in.Probe.Capabilities, "can_steer_turn")
 			in.Probe.Capabilities["can_start_turn"] = false
@@ -155,8 +161,10 @@ func TestEveryTypeHasAVerbInItsIdempotencyKey(t *testing.T) {
 		t.Errorf("refresh key %q", got)
 	}
 	in = calm()
-	in.Runs = []models.LiveRun{{RunID: "r", AssignmentID: "a", CancelEventID: "e1", Status: models.RunCancelled, HasThread: true},
-		{RunID: "s", AssignmentID: "b", Status: models.RunRunning, HasThread: true, LastTurn: &models.Turn{ID: "tu", Status: models.TurnCompleted}}}
+	in.Runs = []models.LiveRun{
+		{RunID: "r", AssignmentID: "a", CancelEventID: "e1", Status: models.RunCancelled, HasThread: true},
+		{RunID: "s", AssignmentID: "b", Status: models.RunRunning, HasThread: true, LastTurn: &models.Turn{ID: "tu", Status: models.TurnCompleted}},
+	}
 	in.Reviews = []models.ReviewDue{{EventID: "e2", TurnEnded: true, Managed: true}}
 	var keys []string
 	for _, c := range models.Plan(in).Commands {

@@ -44,9 +44,11 @@ func newCrew(t *testing.T, settings func(*models.LoopSettings)) *crew {
 	ok(t, err)
 	t.Cleanup(func() { ok(t, c.l.Close()) })
 	nothing := func(string) (string, bool) { return "", false }
-	c.options = worker.Options{Ledger: c.l, StateDir: filepath.Join(dir, "state"), NodeID: "node", Cox: built.cox,
+	c.options = worker.Options{
+		Ledger: c.l, StateDir: filepath.Join(dir, "state"), NodeID: "node", Cox: built.cox,
 		Engine: workflows.Engine{Address: startTemporal(t), Env: nothing}, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Ready: func(i worker.Info) { c.ready <- i }}
+		Ready: func(i worker.Info) { c.ready <- i },
+	}
 	_, err = c.l.RegisterWorkspace(t.Context(), ledger.As(person), ledger.NewWorkspace{ID: "ship", RepoRoot: repo.Root, GitCommonDir: repo.CommonDir, DefaultBranch: "main", NodeID: "node"})
 	ok(t, err)
 	team, err := c.l.CreateTeam(t.Context(), ledger.As(person), ledger.NewTeam{ID: "deck", WorkspaceID: "ship"})
@@ -64,8 +66,11 @@ func newCrew(t *testing.T, settings func(*models.LoopSettings)) *crew {
 func makeRepository(t *testing.T, dir string) gitscope.Repo {
 	t.Helper()
 	ok(t, os.WriteFile(filepath.Join(dir, "notes.md"), []byte("# Notes\n"), 0o600))
-	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"},
-		{"-c", "user.name=test", "-c", "user.email=test@localhost", "commit", "--quiet", "--no-gpg-sign", "--message=Start"}} {
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch=main"},
+		{"add", "--all"},
+		{"-c", "user.name=test", "-c", "user.email=test@localhost", "commit", "--quiet", "--no-gpg-sign", "--message=Start"},
+	} {
 		cmd := exec.CommandContext(t.Context(), "git", args...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -107,8 +112,10 @@ func (c *crew) serve() (stop func()) {
 
 func (c *crew) create(id, title string) {
 	c.Helper()
-	_, err := c.l.CreateAssignment(c.Context(), ledger.As(person), models.NewAssignment{ID: id, WorkspaceID: "ship", TeamID: "deck", Title: title,
-		AllowedPaths: []string{"notes.md"}, AcceptanceCriteria: []string{"notes.md has one more line."}}, nil)
+	_, err := c.l.CreateAssignment(c.Context(), ledger.As(person), models.NewAssignment{
+		ID: id, WorkspaceID: "ship", TeamID: "deck", Title: title,
+		AllowedPaths: []string{"notes.md"}, AcceptanceCriteria: []string{"notes.md has one more line."},
+	}, nil)
 	ok(c.T, err)
 }
 

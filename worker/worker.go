@@ -108,8 +108,10 @@ func serve(ctx context.Context, o Options, c client.Client, node models.Node, at
 }
 
 func nodeConfig(o Options, nodeID string) activities.NodeConfig {
-	return activities.NodeConfig{NodeID: nodeID, StateDir: o.StateDir, Cox: o.Cox,
-		TempRoot: filepath.Join(os.TempDir(), "cox-"+o.Ledger.Prefix())}
+	return activities.NodeConfig{
+		NodeID: nodeID, StateDir: o.StateDir, Cox: o.Cox,
+		TempRoot: filepath.Join(os.TempDir(), "cox-"+o.Ledger.Prefix()),
+	}
 }
 
 func hostname() string {
@@ -133,8 +135,10 @@ func newQueues(c client.Client, l *ledger.Ledger, n *activities.Node, fatal chan
 	controlQueue := workflows.ControlQueue(l.Prefix())
 	q := queues{
 		control: sdk.New(c, controlQueue, sdk.Options{WorkerStopTimeout: stopTimeout, OnFatalError: report}),
-		node: sdk.New(c, workflows.NodeQueue(controlQueue, n.Config.NodeID), sdk.Options{WorkerStopTimeout: stopTimeout, OnFatalError: report, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 64,
-			Interceptors: []interceptor.WorkerInterceptor{&beats{}}}),
+		node: sdk.New(c, workflows.NodeQueue(controlQueue, n.Config.NodeID), sdk.Options{
+			WorkerStopTimeout: stopTimeout, OnFatalError: report, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 64,
+			Interceptors: []interceptor.WorkerInterceptor{&beats{}},
+		}),
 	}
 	workflows.Register(q.control)
 	q.control.RegisterActivity(&activities.Control{Ledger: l})

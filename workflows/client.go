@@ -143,8 +143,10 @@ func (f Front) Describe(ctx context.Context, workflowID string) (Described, erro
 		return Described{}, models.NotFound("workflow", id).Because(err)
 	}
 	info := d.GetWorkflowExecutionInfo()
-	return Described{WorkflowID: id, RunID: info.GetExecution().GetRunId(), Status: info.GetStatus().String(),
-		Events: info.GetHistoryLength(), StartedAt: info.GetStartTime().AsTime()}, nil
+	return Described{
+		WorkflowID: id, RunID: info.GetExecution().GetRunId(), Status: info.GetStatus().String(),
+		Events: info.GetHistoryLength(), StartedAt: info.GetStartTime().AsTime(),
+	}, nil
 }
 
 // Card asks a workflow for its card.

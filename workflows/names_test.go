@@ -27,6 +27,7 @@ func (r *registered) RegisterWorkflow(w any) {
 	name := runtime.FuncForPC(reflect.ValueOf(w).Pointer()).Name()
 	*r = append(*r, name[strings.LastIndex(name, ".")+1:])
 }
+
 func (r *registered) RegisterWorkflowWithOptions(_ any, o workflow.RegisterOptions) {
 	*r = append(*r, o.Name)
 }

@@ -41,10 +41,14 @@ func (b *bench) ledgerCalls(ctx context.Context) (rows []row, err error) {
 		return nil, err
 	}
 	for _, d := range []duel{
-		{"ledger decision in process (create assignment, synchronous FULL)", syncFull,
-			func(ctx context.Context, n int) error { return createNumbered(ctx, l, "call", n) }, decision},
-		{"ledger heartbeat in process (synchronous NORMAL)", syncNormal,
-			func(ctx context.Context, _ int) error { return heartbeat(ctx, l, runID) }, beat},
+		{
+			"ledger decision in process (create assignment, synchronous FULL)", syncFull,
+			func(ctx context.Context, n int) error { return createNumbered(ctx, l, "call", n) }, decision,
+		},
+		{
+			"ledger heartbeat in process (synchronous NORMAL)", syncNormal,
+			func(ctx context.Context, _ int) error { return heartbeat(ctx, l, runID) }, beat,
+		},
 	} {
 		more, err := b.fight(ctx, d, barePath)
 		if err != nil {

@@ -79,13 +79,17 @@ type scale struct {
 }
 
 func fullScale() scale {
-	return scale{calls: 500, contention: 10 * time.Second, processes: []int{16, 64}, assignments: 10_000, edges: 5_000,
-		repeats: 15, starts: 30, idleStarts: 12, runs: 12}
+	return scale{
+		calls: 500, contention: 10 * time.Second, processes: []int{16, 64}, assignments: 10_000, edges: 5_000,
+		repeats: 15, starts: 30, idleStarts: 12, runs: 12,
+	}
 }
 
 func tinyScale() scale {
-	return scale{calls: 5, contention: 200 * time.Millisecond, processes: []int{2}, assignments: 50, edges: 20, repeats: 3,
-		starts: 3, idleStarts: 2, runs: 2}
+	return scale{
+		calls: 5, contention: 200 * time.Millisecond, processes: []int{2}, assignments: 50, edges: 20, repeats: 3,
+		starts: 3, idleStarts: 2, runs: 2,
+	}
 }
 
 // bench is one run of the program.

@@ -32,8 +32,10 @@ type replay struct {
 
 // openReplay opens the database bare. synchronous is 2 for FULL, 1 for NORMAL.
 func openReplay(ctx context.Context, path string, synchronous int, list []statement, name string) (*replay, error) {
-	q := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "foreign_keys(1)",
-		fmt.Sprintf("synchronous(%d)", synchronous)}}
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
+		"busy_timeout(5000)", "journal_mode(WAL)", "foreign_keys(1)",
+		fmt.Sprintf("synchronous(%d)", synchronous),
+	}}
 	db, err := sql.Open(sqlite.DriverName, "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
 		return nil, err

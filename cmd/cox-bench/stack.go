@@ -78,7 +78,8 @@ func (b *bench) repository(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for _, args := range [][]string{
-		{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"},
+		{"init", "--quiet", "--initial-branch=main"},
+		{"add", "--all"},
 		{"-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "--quiet", "--no-gpg-sign", "--message=Start"},
 	} {
 		cmd := exec.CommandContext(ctx, "git", args...)
@@ -92,8 +93,10 @@ func (b *bench) repository(ctx context.Context) (string, error) {
 
 func (s *stack) startTemporal(ctx context.Context) (err error) {
 	began := time.Now()
-	s.temporal, err = s.start(ctx, "cox-temporal", s.b.temporal, []string{"--json", "--ip", "127.0.0.1", "--port", "0", "--ui-port", "0",
-		"--db-filename", filepath.Join(s.b.stateDir(), "temporal.db"), "--log-level", "error"}, &s.engine)
+	s.temporal, err = s.start(ctx, "cox-temporal", s.b.temporal, []string{
+		"--json", "--ip", "127.0.0.1", "--port", "0", "--ui-port", "0",
+		"--db-filename", filepath.Join(s.b.stateDir(), "temporal.db"), "--log-level", "error",
+	}, &s.engine)
 	s.temporalStart = time.Since(began)
 	return err
 }
@@ -101,8 +104,10 @@ func (s *stack) startTemporal(ctx context.Context) (err error) {
 func (s *stack) startWorker(ctx context.Context) (err error) {
 	began := time.Now()
 	var info struct{ PID int }
-	s.worker, err = s.start(ctx, "worker", s.b.cox, []string{"worker", "--json", "--log-level", "warn", "--address", s.engine.Address,
-		"--namespace", s.engine.Namespace}, &info)
+	s.worker, err = s.start(ctx, "worker", s.b.cox, []string{
+		"worker", "--json", "--log-level", "warn", "--address", s.engine.Address,
+		"--namespace", s.engine.Namespace,
+	}, &info)
 	s.workerStart = time.Since(began)
 	return err
 }

@@ -11,8 +11,10 @@ import (
 // Registering again replaces kind, name, provider and capabilities. An agent may
 // register only itself. Errors: FORBIDDEN, INVALID_ARGUMENT, SECRET_DETECTED.
 func (l *Ledger) RegisterActor(ctx context.Context, c *Call, a models.Actor) (models.Actor, error) {
-	in := args{"actor_id": a.ID, "role": a.Role, "actor_kind": a.Kind, "display_name": a.DisplayName,
-		"provider": a.Provider, "status": a.Status, "capabilities": a.Capabilities}
+	in := args{
+		"actor_id": a.ID, "role": a.Role, "actor_kind": a.Kind, "display_name": a.DisplayName,
+		"provider": a.Provider, "status": a.Status, "capabilities": a.Capabilities,
+	}
 	return write(ctx, l, c, "register_actor", in, func(tx *Tx) (models.Actor, error) { return tx.registerActor(a) })
 }
 
@@ -38,7 +40,8 @@ func (tx *Tx) registerActor(a models.Actor) (models.Actor, error) {
 		return a, err
 	}
 	_, err = tx.append(models.Event{Type: models.EventActorRegistered, Payload: map[string]any{
-		"actor_id": a.ID, "role": string(a.Role), "status": a.Status}})
+		"actor_id": a.ID, "role": string(a.Role), "status": a.Status,
+	}})
 	if err != nil {
 		return a, err
 	}

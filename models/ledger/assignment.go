@@ -30,9 +30,11 @@ type AssignmentDetail struct {
 // create work), NOT_FOUND, STALE_REVISION, INVALID_ARGUMENT, DEPENDENCY_CYCLE;
 // SECRET_DETECTED before all of them.
 func (l *Ledger) CreateAssignment(ctx context.Context, c *Call, n models.NewAssignment, base *int) (models.Assignment, error) {
-	in := args{"assignment_id": n.ID, "workspace_id": n.WorkspaceID, "team_id": n.TeamID, "title": n.Title, "priority": n.Priority,
+	in := args{
+		"assignment_id": n.ID, "workspace_id": n.WorkspaceID, "team_id": n.TeamID, "title": n.Title, "priority": n.Priority,
 		"allowed_paths": n.AllowedPaths, "acceptance_criteria": n.AcceptanceCriteria, "depends_on": n.DependsOn,
-		"metadata": n.Metadata, "base_revision": base}
+		"metadata": n.Metadata, "base_revision": base,
+	}
 	return write(ctx, l, c, "create_assignment", in, func(tx *Tx) (models.Assignment, error) { return tx.createAssignment(n, base) })
 }
 

@@ -17,8 +17,10 @@ func (l *Ledger) CancelAssignment(ctx context.Context, c *Call, id string, base 
 		if err != nil {
 			return a, err
 		}
-		return tx.stop(a, stopping{status: models.AssignmentCancelled, run: models.RunCancelled,
-			event: models.EventAssignmentCancelled, payload: map[string]any{"reason": reason}})
+		return tx.stop(a, stopping{
+			status: models.AssignmentCancelled, run: models.RunCancelled,
+			event: models.EventAssignmentCancelled, payload: map[string]any{"reason": reason},
+		})
 	})
 }
 
@@ -44,9 +46,11 @@ func (tx *Tx) supersede(id, by string, base *int, reason string) (models.Assignm
 	if err != nil {
 		return a, err
 	}
-	return tx.stop(a, stopping{status: models.AssignmentSuperseded, run: models.RunSuperseded, event: models.EventAssignmentSuperseded,
+	return tx.stop(a, stopping{
+		status: models.AssignmentSuperseded, run: models.RunSuperseded, event: models.EventAssignmentSuperseded,
 		payload: map[string]any{"reason": reason, "superseded_by": by},
-		columns: map[string]any{"superseded_by": by, "metadata": metadata}})
+		columns: map[string]any{"superseded_by": by, "metadata": metadata},
+	})
 }
 
 // endable loads an assignment that the caller may end.
@@ -91,8 +95,10 @@ type stopping struct {
 // stop ends an assignment and its open run, and plans the interrupt. The active
 // run stays named, so that the interrupt finds it.
 func (tx *Tx) stop(a models.Assignment, s stopping) (models.Assignment, error) {
-	columns := map[string]any{"status": s.status, "completed_at": tx.ms(), "claimed_by": "", "lease_expires_at": nil,
-		"handoff_event_id": "", "deferred_reason": ""}
+	columns := map[string]any{
+		"status": s.status, "completed_at": tx.ms(), "claimed_by": "", "lease_expires_at": nil,
+		"handoff_event_id": "", "deferred_reason": "",
+	}
 	for k, v := range s.columns {
 		columns[k] = v
 	}

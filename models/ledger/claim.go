@@ -23,9 +23,11 @@ type ClaimRequest struct {
 }
 
 func (r ClaimRequest) args() args {
-	return args{"assignment_id": r.AssignmentID, "base_revision": r.Base, "lease_ttl_ms": r.TTL.Milliseconds(), "session_kind": r.SessionKind,
+	return args{
+		"assignment_id": r.AssignmentID, "base_revision": r.Base, "lease_ttl_ms": r.TTL.Milliseconds(), "session_kind": r.SessionKind,
 		"session_ref": r.SessionRef, "interactive_url": r.InteractiveURL, "worktree_path": r.WorktreePath, "branch": r.Branch,
-		"base_commit": r.BaseCommit, "resume_of_run_id": r.ResumeOfRunID}
+		"base_commit": r.BaseCommit, "resume_of_run_id": r.ResumeOfRunID,
+	}
 }
 
 // Claimed is an assignment with the run that holds it.

@@ -189,8 +189,10 @@ func (tx *Tx) claimStarted(w Work, c Claim) error {
 	if !ok {
 		return ErrNotWanted
 	}
-	item := models.OutboxItem{ID: models.MessageID(cmd.ID), BindingID: w.Binding.ID, Generation: w.Binding.Generation,
-		ThreadID: w.Binding.ThreadID, CommandID: cmd.ID, RunID: run.ID, Kind: cmd.PromptKind, Text: c.Prompt, State: models.OutboxPending}
+	item := models.OutboxItem{
+		ID: models.MessageID(cmd.ID), BindingID: w.Binding.ID, Generation: w.Binding.Generation,
+		ThreadID: w.Binding.ThreadID, CommandID: cmd.ID, RunID: run.ID, Kind: cmd.PromptKind, Text: c.Prompt, State: models.OutboxPending,
+	}
 	node, _, err := find[models.Node](tx.db, "id = ?", w.Binding.NodeID)
 	if err != nil {
 		return err
@@ -206,9 +208,11 @@ func (tx *Tx) claimStarted(w Work, c Claim) error {
 	}, "id = ?", run.ID); err != nil {
 		return err
 	}
-	if _, err := tx.append(models.Event{WorkspaceID: a.WorkspaceID, TeamID: a.TeamID, AssignmentID: a.ID, RunID: run.ID,
+	if _, err := tx.append(models.Event{
+		WorkspaceID: a.WorkspaceID, TeamID: a.TeamID, AssignmentID: a.ID, RunID: run.ID,
 		Type: models.EventRunClaimed, ActorID: run.ActorID, ActorRole: models.RoleAgent, AssignmentRevision: a.Revision + 1,
-		Payload: map[string]any{"lease_ttl_seconds": w.Team.Loop.RunLeaseTTLSeconds, "session_ref": w.Binding.ThreadID}}); err != nil {
+		Payload: map[string]any{"lease_ttl_seconds": w.Team.Loop.RunLeaseTTLSeconds, "session_ref": w.Binding.ThreadID},
+	}); err != nil {
 		return err
 	}
 	if err := tx.queue(item); err != nil {

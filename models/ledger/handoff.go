@@ -98,8 +98,10 @@ func (r HandoffRequest) evidence() (payload map[string]any, head string, err err
 // handOver writes the handoff into run and assignment. The claim's expiry goes,
 // its holder stays for display.
 func (tx *Tx) handOver(a models.Assignment, run models.Run, e models.Event, head string) error {
-	_, err := tx.swap(&models.Run{}, map[string]any{"status": models.RunCompletedGatePassed, "handed_off_at": tx.ms(),
-		"head_commit": head, "updated_at": tx.ms()}, "id = ?", run.ID)
+	_, err := tx.swap(&models.Run{}, map[string]any{
+		"status": models.RunCompletedGatePassed, "handed_off_at": tx.ms(),
+		"head_commit": head, "updated_at": tx.ms(),
+	}, "id = ?", run.ID)
 	if err != nil {
 		return err
 	}

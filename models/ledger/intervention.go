@@ -63,8 +63,10 @@ func (tx *Tx) requestIntervention(runID, prompt, kind string, packet map[string]
 	if packet, err = object("decision_packet", packet); err != nil {
 		return none, err
 	}
-	return tx.question(models.Intervention{WorkspaceID: r.WorkspaceID, TeamID: r.TeamID, AssignmentID: r.AssignmentID, RunID: r.ID,
-		Kind: kind, Prompt: prompt, Packet: packet})
+	return tx.question(models.Intervention{
+		WorkspaceID: r.WorkspaceID, TeamID: r.TeamID, AssignmentID: r.AssignmentID, RunID: r.ID,
+		Kind: kind, Prompt: prompt, Packet: packet,
+	})
 }
 
 // oneOpen refuses a second open question of a bound thread.
@@ -87,9 +89,11 @@ func (tx *Tx) openInterventions(condition string, values ...any) ([]models.Inter
 
 // question records an open question by the caller; a live run of it waits.
 func (tx *Tx) question(iv models.Intervention) (models.Event, error) {
-	e := models.Event{WorkspaceID: iv.WorkspaceID, TeamID: iv.TeamID, AssignmentID: iv.AssignmentID, RunID: iv.RunID,
+	e := models.Event{
+		WorkspaceID: iv.WorkspaceID, TeamID: iv.TeamID, AssignmentID: iv.AssignmentID, RunID: iv.RunID,
 		Type:    models.EventInterventionRequested,
-		Payload: map[string]any{"prompt": iv.Prompt, "intervention_kind": iv.Kind, "decision_packet": iv.Packet}}
+		Payload: map[string]any{"prompt": iv.Prompt, "intervention_kind": iv.Kind, "decision_packet": iv.Packet},
+	}
 	e, err := tx.append(e)
 	if err != nil {
 		return e, err
@@ -135,13 +139,17 @@ func (tx *Tx) respond(id, response string) (models.Event, error) {
 	if err := required("response", response); err != nil {
 		return none, err
 	}
-	e := models.Event{WorkspaceID: iv.WorkspaceID, TeamID: iv.TeamID, AssignmentID: iv.AssignmentID, RunID: iv.RunID, ReviewedEventID: iv.ID,
-		Type: models.EventInterventionResponded, Payload: map[string]any{"response": response, "intervention_id": iv.ID, "intervention_kind": iv.Kind}}
+	e := models.Event{
+		WorkspaceID: iv.WorkspaceID, TeamID: iv.TeamID, AssignmentID: iv.AssignmentID, RunID: iv.RunID, ReviewedEventID: iv.ID,
+		Type: models.EventInterventionResponded, Payload: map[string]any{"response": response, "intervention_id": iv.ID, "intervention_kind": iv.Kind},
+	}
 	if e, err = tx.append(e); err != nil {
 		return none, err
 	}
-	_, err = tx.swap(&models.Intervention{}, map[string]any{"status": interventionAnswered, "response": response,
-		"responded_by": tx.By.ActorID, "answered_at": tx.ms()}, "id = ? AND status = 'open'", iv.ID)
+	_, err = tx.swap(&models.Intervention{}, map[string]any{
+		"status": interventionAnswered, "response": response,
+		"responded_by": tx.By.ActorID, "answered_at": tx.ms(),
+	}, "id = ? AND status = 'open'", iv.ID)
 	if err != nil {
 		return none, err
 	}

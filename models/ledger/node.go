@@ -33,14 +33,18 @@ func (l *Ledger) StartNode(ctx context.Context, id, name string, maxRuns int) (m
 		if err != nil {
 			return err
 		}
-		node = models.Node{ID: id, Name: name, Incarnation: old.Incarnation + 1, MaxRuns: maxRuns, Probes: old.Probes,
-			HeartbeatAt: tx.Now, CreatedAt: tx.Now, UpdatedAt: tx.Now}
+		node = models.Node{
+			ID: id, Name: name, Incarnation: old.Incarnation + 1, MaxRuns: maxRuns, Probes: old.Probes,
+			HeartbeatAt: tx.Now, CreatedAt: tx.Now, UpdatedAt: tx.Now,
+		}
 		if !found {
 			node.Probes = map[string]models.Probe{}
 			err = tx.insert(&node)
 		} else {
-			_, err = tx.swap(&models.Node{}, map[string]any{"incarnation": node.Incarnation, "name": name, "max_runs": maxRuns,
-				"heartbeat_at": tx.ms(), "updated_at": tx.ms()}, "id = ?", id)
+			_, err = tx.swap(&models.Node{}, map[string]any{
+				"incarnation": node.Incarnation, "name": name, "max_runs": maxRuns,
+				"heartbeat_at": tx.ms(), "updated_at": tx.ms(),
+			}, "id = ?", id)
 		}
 		if err != nil {
 			return err
@@ -151,8 +155,10 @@ func (tx *Tx) availability(nodeID string, p models.Probe) error {
 	if p.Status != models.StatusActive {
 		event = models.EventAdapterUnavailable
 	}
-	_, err := tx.append(models.Event{Type: event, Payload: map[string]any{"node_id": nodeID, "adapter_kind": p.AdapterKind,
-		"version": p.Version, "transport": p.Transport, "reason": p.Reason, "sandbox_proved": p.SandboxProved}})
+	_, err := tx.append(models.Event{Type: event, Payload: map[string]any{
+		"node_id": nodeID, "adapter_kind": p.AdapterKind,
+		"version": p.Version, "transport": p.Transport, "reason": p.Reason, "sandbox_proved": p.SandboxProved,
+	}})
 	return err
 }
 

@@ -41,8 +41,10 @@ func (tx *Tx) queueMessage(cmd models.Command, text string) error {
 	if err != nil {
 		return err
 	}
-	item := models.OutboxItem{ID: models.MessageID(cmd.ID), BindingID: b.ID, Generation: b.Generation, ThreadID: b.ThreadID,
-		CommandID: cmd.ID, RunID: cmd.RunID, Kind: cmd.PromptKind, Text: text, State: models.OutboxPending}
+	item := models.OutboxItem{
+		ID: models.MessageID(cmd.ID), BindingID: b.ID, Generation: b.Generation, ThreadID: b.ThreadID,
+		CommandID: cmd.ID, RunID: cmd.RunID, Kind: cmd.PromptKind, Text: text, State: models.OutboxPending,
+	}
 	why, err := unwanted(tx.db, item, cmd)
 	if err == nil && why == "" && cmd.Type == models.CommandResume {
 		why, err = tx.turnUnderWay(cmd.RunID)
@@ -147,8 +149,10 @@ func (l *Ledger) NextMessage(ctx context.Context, threadID string) (Sending, err
 	if err != nil {
 		return Sending{}, err
 	}
-	out := Sending{NodeID: b.NodeID, Pending: len(items), Card: Card{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID,
-		AssignmentID: b.AssignmentID, ActorID: b.ActorID, Status: "idle"}}
+	out := Sending{NodeID: b.NodeID, Pending: len(items), Card: Card{
+		WorkspaceID: b.WorkspaceID, TeamID: b.TeamID,
+		AssignmentID: b.AssignmentID, ActorID: b.ActorID, Status: "idle",
+	}}
 	out.Card.Text = "**Thread** `" + threadID + "` · " + string(b.Kind) + "\n"
 	for _, i := range items {
 		out.Card.Status = string(i.State)
@@ -301,8 +305,10 @@ func (l *Ledger) Delivered(ctx context.Context, itemID, owner, turnID string, re
 		if err := tx.turnStarted(b, TurnReport{ThreadID: item.ThreadID, TurnID: turnID, CauseID: item.ID}); err != nil {
 			return err
 		}
-		_, err = tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: item.RunID,
-			Type: models.EventMessageDelivered, Payload: map[string]any{"message_id": item.ID, "command_id": item.CommandID, "turn_id": turnID, "kind": string(item.Kind), "resent_after_unknown": resent}})
+		_, err = tx.append(models.Event{
+			WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: item.RunID,
+			Type: models.EventMessageDelivered, Payload: map[string]any{"message_id": item.ID, "command_id": item.CommandID, "turn_id": turnID, "kind": string(item.Kind), "resent_after_unknown": resent},
+		})
 		return errors.Join(err, tx.wakeLoop(b.WorkspaceID, b.TeamID))
 	})
 }
@@ -354,8 +360,10 @@ func (tx *Tx) askDelivery(item models.OutboxItem, reason string) error {
 		return err
 	}
 	in := models.PlanInput{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID}
-	return tx.ask(in, models.Ask{RunID: item.RunID, AssignmentID: b.AssignmentID, Kind: "delivery_failed",
-		Prompt: "The message " + item.ID + " could not be delivered: " + reason + ". Answer to try again."})
+	return tx.ask(in, models.Ask{
+		RunID: item.RunID, AssignmentID: b.AssignmentID, Kind: "delivery_failed",
+		Prompt: "The message " + item.ID + " could not be delivered: " + reason + ". Answer to try again.",
+	})
 }
 
 // forItem runs fn on an item that the attempt still owns.

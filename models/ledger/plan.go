@@ -186,8 +186,10 @@ func (tx *Tx) journal(cmd models.Command, event, result string) error {
 			payload["thread_id"] = b.ThreadID
 		}
 	}
-	_, err := tx.append(models.Event{WorkspaceID: cmd.WorkspaceID, TeamID: cmd.TeamID, AssignmentID: cmd.AssignmentID,
-		RunID: cmd.RunID, Type: event, Payload: payload})
+	_, err := tx.append(models.Event{
+		WorkspaceID: cmd.WorkspaceID, TeamID: cmd.TeamID, AssignmentID: cmd.AssignmentID,
+		RunID: cmd.RunID, Type: event, Payload: payload,
+	})
 	return err
 }
 
@@ -215,13 +217,17 @@ func (tx *Tx) ask(in models.PlanInput, a models.Ask) error {
 	if err != nil || open > 0 {
 		return err
 	}
-	event, err := tx.append(models.Event{WorkspaceID: in.WorkspaceID, TeamID: in.TeamID, AssignmentID: a.AssignmentID, RunID: a.RunID,
-		Type: models.EventInterventionRequested, Payload: map[string]any{"prompt": a.Prompt, "intervention_kind": a.Kind}})
+	event, err := tx.append(models.Event{
+		WorkspaceID: in.WorkspaceID, TeamID: in.TeamID, AssignmentID: a.AssignmentID, RunID: a.RunID,
+		Type: models.EventInterventionRequested, Payload: map[string]any{"prompt": a.Prompt, "intervention_kind": a.Kind},
+	})
 	if err != nil {
 		return err
 	}
-	err = tx.insert(&models.Intervention{ID: event.ID, WorkspaceID: in.WorkspaceID, TeamID: in.TeamID, AssignmentID: a.AssignmentID,
-		RunID: a.RunID, Kind: a.Kind, Prompt: a.Prompt, Packet: map[string]any{}, RequestedBy: event.ActorID, Status: "open", CreatedAt: tx.Now})
+	err = tx.insert(&models.Intervention{
+		ID: event.ID, WorkspaceID: in.WorkspaceID, TeamID: in.TeamID, AssignmentID: a.AssignmentID,
+		RunID: a.RunID, Kind: a.Kind, Prompt: a.Prompt, Packet: map[string]any{}, RequestedBy: event.ActorID, Status: "open", CreatedAt: tx.Now,
+	})
 	if err != nil || a.Kind == "review_ignored" || a.RunID == "" {
 		return err
 	}

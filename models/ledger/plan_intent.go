@@ -57,8 +57,10 @@ func (tx *Tx) releaseExpired(assignmentID string) error {
 // incarnation, expiring with the claim.
 func (tx *Tx) newTask(run models.Run) *models.Task {
 	id := newID("tsk")
-	return &models.Task{ID: id, RunID: run.ID, Incarnation: 1, FenceHash: hashToken(tx.l.derive("fence", id, "1", run.ID)),
-		Status: "live", ExpiresAt: run.LeaseExpiresAt, HeartbeatAt: tx.Now, Version: 1}
+	return &models.Task{
+		ID: id, RunID: run.ID, Incarnation: 1, FenceHash: hashToken(tx.l.derive("fence", id, "1", run.ID)),
+		Status: "live", ExpiresAt: run.LeaseExpiresAt, HeartbeatAt: tx.Now, Version: 1,
+	}
 }
 
 // workerBinding reuses the assignment's thread of the same adapter and node, so
@@ -77,8 +79,10 @@ func (tx *Tx) workerBinding(in models.PlanInput, cmd *models.Command) (models.Bi
 			return b, err
 		}
 	}
-	return tx.newBinding(models.Binding{Kind: models.BindingWorker, WorkspaceID: in.WorkspaceID, TeamID: in.TeamID,
-		AssignmentID: cmd.AssignmentID, ActorID: cmd.TargetActorID, NodeID: cmd.NodeID, AdapterKind: cmd.AdapterKind})
+	return tx.newBinding(models.Binding{
+		Kind: models.BindingWorker, WorkspaceID: in.WorkspaceID, TeamID: in.TeamID,
+		AssignmentID: cmd.AssignmentID, ActorID: cmd.TargetActorID, NodeID: cmd.NodeID, AdapterKind: cmd.AdapterKind,
+	})
 }
 
 func (tx *Tx) newBinding(b models.Binding) (models.Binding, error) {
@@ -120,8 +124,10 @@ func (tx *Tx) intendNudge(in models.PlanInput, cmd *models.Command) error {
 		found = false
 	}
 	if !found {
-		b, err = tx.newBinding(models.Binding{Kind: models.BindingIntegrator, WorkspaceID: in.WorkspaceID, TeamID: in.TeamID,
-			ActorID: team.OwnerActorID, NodeID: cmd.NodeID, AdapterKind: cmd.AdapterKind})
+		b, err = tx.newBinding(models.Binding{
+			Kind: models.BindingIntegrator, WorkspaceID: in.WorkspaceID, TeamID: in.TeamID,
+			ActorID: team.OwnerActorID, NodeID: cmd.NodeID, AdapterKind: cmd.AdapterKind,
+		})
 	}
 	cmd.BindingID = b.ID
 	return err
@@ -150,6 +156,8 @@ func (tx *Tx) newActor(id string, role models.Role, provider string, caps map[st
 	if role == models.RoleNode {
 		kind = actorKind(role)
 	}
-	return &models.Actor{ID: id, Role: role, Kind: kind, DisplayName: id, Provider: provider, Status: models.StatusActive,
-		Capabilities: caps, LastSeenAt: tx.Now, CreatedAt: tx.Now, UpdatedAt: tx.Now}
+	return &models.Actor{
+		ID: id, Role: role, Kind: kind, DisplayName: id, Provider: provider, Status: models.StatusActive,
+		Capabilities: caps, LastSeenAt: tx.Now, CreatedAt: tx.Now, UpdatedAt: tx.Now,
+	}
 }

@@ -28,8 +28,10 @@ func (s planScope) runs(in *models.PlanInput) error {
 }
 
 func (s planScope) liveRun(r models.Run) (models.LiveRun, error) {
-	live := models.LiveRun{RunID: r.ID, AssignmentID: r.AssignmentID, ActorID: r.ActorID, Status: r.Status,
-		HasThread: r.SessionRef != "", LeaseExpired: !r.LeaseExpiresAt.After(s.now)}
+	live := models.LiveRun{
+		RunID: r.ID, AssignmentID: r.AssignmentID, ActorID: r.ActorID, Status: r.Status,
+		HasThread: r.SessionRef != "", LeaseExpired: !r.LeaseExpiresAt.After(s.now),
+	}
 	a, err := get[models.Assignment](s.db, "assignment", r.AssignmentID)
 	if err != nil {
 		return live, err
@@ -147,8 +149,10 @@ func (s planScope) reviews(in *models.PlanInput) error {
 	}
 	for _, r := range rows {
 		n := nudges[r.EventID]
-		in.Reviews = append(in.Reviews, models.ReviewDue{EventID: r.EventID, AssignmentID: r.AssignmentID, RunID: r.RunID,
-			Managed: r.BindingID != "", TurnEnded: r.BindingID == "" || r.RunEnded != nil, Nudges: n.count, LastNudgeAt: n.last, Asked: r.Asked})
+		in.Reviews = append(in.Reviews, models.ReviewDue{
+			EventID: r.EventID, AssignmentID: r.AssignmentID, RunID: r.RunID,
+			Managed: r.BindingID != "", TurnEnded: r.BindingID == "" || r.RunEnded != nil, Nudges: n.count, LastNudgeAt: n.last, Asked: r.Asked,
+		})
 	}
 	in.OpenNudge = nudges[""].count > 0
 	return s.integratorIdle(in)

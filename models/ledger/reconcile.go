@@ -60,8 +60,10 @@ func (tx *Tx) vanish(out *Reconciled) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.append(models.Event{WorkspaceID: run.WorkspaceID, TeamID: run.TeamID, AssignmentID: run.AssignmentID, RunID: run.ID,
-			Type: models.EventTaskVanished, Payload: map[string]any{"task_id": t.ID, "expired_at": t.ExpiresAt}}); err != nil {
+		if _, err := tx.append(models.Event{
+			WorkspaceID: run.WorkspaceID, TeamID: run.TeamID, AssignmentID: run.AssignmentID, RunID: run.ID,
+			Type: models.EventTaskVanished, Payload: map[string]any{"task_id": t.ID, "expired_at": t.ExpiresAt},
+		}); err != nil {
 			return err
 		}
 		out.Vanished++
@@ -76,8 +78,10 @@ func (tx *Tx) markStale(out *Reconciled) error {
 		return err
 	}
 	for _, r := range runs {
-		if _, err := tx.append(models.Event{WorkspaceID: r.WorkspaceID, TeamID: r.TeamID, AssignmentID: r.AssignmentID, RunID: r.ID,
-			Type: models.EventRunStale, Payload: map[string]any{"lease_expires_at": r.LeaseExpiresAt, "session_ref": r.SessionRef}}); err != nil {
+		if _, err := tx.append(models.Event{
+			WorkspaceID: r.WorkspaceID, TeamID: r.TeamID, AssignmentID: r.AssignmentID, RunID: r.ID,
+			Type: models.EventRunStale, Payload: map[string]any{"lease_expires_at": r.LeaseExpiresAt, "session_ref": r.SessionRef},
+		}); err != nil {
 			return err
 		}
 		if err := tx.wakeLoop(r.WorkspaceID, r.TeamID); err != nil {

@@ -55,6 +55,8 @@ func (tx *Tx) record(c *Call, operation string, canonical []byte, answer any) er
 	if err != nil {
 		return err
 	}
-	return tx.insert(&request{Scope: c.By.ActorID, RequestID: c.RequestID, Operation: operation,
-		Hash: requestHash(operation, canonical), Answer: text, CreatedAt: tx.Now})
+	return tx.insert(&request{
+		Scope: c.By.ActorID, RequestID: c.RequestID, Operation: operation,
+		Hash: requestHash(operation, canonical), Answer: text, CreatedAt: tx.Now,
+	})
 }

@@ -174,7 +174,8 @@ func (tx *Tx) settle(a models.Assignment, run models.Run, handoff models.Event, 
 	e := assignmentEvent(a, models.EventIntegratorReview)
 	e.RunID, e.Status, e.ReviewedEventID = run.ID, string(r.Decision), handoff.ID
 	e.Payload = map[string]any{"decision_note": r.Note, "reviewed_event": map[string]any{
-		"event_id": handoff.ID, "type": handoff.Type, "payload": handoff.Payload}}
+		"event_id": handoff.ID, "type": handoff.Type, "payload": handoff.Payload,
+	}}
 	if e, err = tx.append(e); err != nil {
 		return e, err
 	}

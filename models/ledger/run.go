@@ -53,8 +53,10 @@ func (l *Ledger) Runs(ctx context.Context, f RunFilter) ([]models.Run, error) {
 
 // RunDetail returns a run with everything that belongs to it, or NOT_FOUND.
 func (l *Ledger) RunDetail(ctx context.Context, id string) (RunDetail, error) {
-	d := RunDetail{Turns: []models.Turn{}, Commands: []models.Command{}, Messages: []models.OutboxItem{},
-		Events: []models.Event{}, Interventions: []models.Intervention{}}
+	d := RunDetail{
+		Turns: []models.Turn{}, Commands: []models.Command{}, Messages: []models.OutboxItem{},
+		Events: []models.Event{}, Interventions: []models.Intervention{},
+	}
 	var err error
 	if d.Run, err = l.Run(ctx, id); err != nil {
 		return d, err
@@ -63,8 +65,11 @@ func (l *Ledger) RunDetail(ctx context.Context, id string) (RunDetail, error) {
 		table, order string
 		into         any
 	}{
-		{"turns", "started_at, id", &d.Turns}, {"commands", "created_at, id", &d.Commands}, {"outbox", "created_at, id", &d.Messages},
-		{"events", "sequence", &d.Events}, {"interventions", "created_at, id", &d.Interventions},
+		{"turns", "started_at, id", &d.Turns},
+		{"commands", "created_at, id", &d.Commands},
+		{"outbox", "created_at, id", &d.Messages},
+		{"events", "sequence", &d.Events},
+		{"interventions", "created_at, id", &d.Interventions},
 	} {
 		if err := l.read(ctx).Table(load.table).Where("run_id = ?", id).Order(load.order).Find(load.into).Error; err != nil {
 			return d, err

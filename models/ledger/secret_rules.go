@@ -18,8 +18,10 @@ type secretRule struct {
 }
 
 func rule(id, pattern string, secret func(string) bool, keywords ...string) secretRule {
-	return secretRule{id: id, keywords: keywords, secret: secret,
-		pattern: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })}
+	return secretRule{
+		id: id, keywords: keywords, secret: secret,
+		pattern: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) }),
+	}
 }
 
 // ownRules are checked before the library's (comem section 6 lists the shapes).
@@ -61,8 +63,10 @@ func (r secretRule) finds(text string, hits keywordHits) bool {
 // secretNames are the names whose values are secrets, as the whole key or as its
 // last words: "db_password" is one, "token_count" is not.
 func secretNames() []string {
-	return []string{"password", "passwd", "passphrase", "secret", "token", "api_key", "apikey", "access_key", "accesskey", "secret_key",
-		"private_key", "privatekey", "client_secret", "authorization", "cookie", "credential", "credentials"}
+	return []string{
+		"password", "passwd", "passphrase", "secret", "token", "api_key", "apikey", "access_key", "accesskey", "secret_key",
+		"private_key", "privatekey", "client_secret", "authorization", "cookie", "credential", "credentials",
+	}
 }
 
 // namesSecret tells whether a key of an object names a secret.

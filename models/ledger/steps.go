@@ -116,8 +116,10 @@ func (l *Ledger) RecordDirt(ctx context.Context, assignmentID string, files []st
 		if err != nil || found {
 			return err
 		}
-		_, err = tx.append(models.Event{WorkspaceID: a.WorkspaceID, TeamID: a.TeamID, AssignmentID: a.ID, RunID: a.ActiveRunID,
-			Type: models.EventScopeDirty, Payload: map[string]any{"dirty": len(files) + more, "files": files, "more": more}})
+		_, err = tx.append(models.Event{
+			WorkspaceID: a.WorkspaceID, TeamID: a.TeamID, AssignmentID: a.ID, RunID: a.ActiveRunID,
+			Type: models.EventScopeDirty, Payload: map[string]any{"dirty": len(files) + more, "files": files, "more": more},
+		})
 		return err
 	})
 }
@@ -146,8 +148,10 @@ func (l *Ledger) NextNudgeStep(ctx context.Context, commandID string) (NudgeStep
 	if err != nil {
 		return NudgeStep{}, err
 	}
-	step := NudgeStep{NodeID: cmd.NodeID, Card: Card{WorkspaceID: cmd.WorkspaceID, TeamID: cmd.TeamID, ActorID: cmd.TargetActorID,
-		Status: string(cmd.State), Text: fmt.Sprintf("**Review nudge** `%s` · **%s** · %d of %d handoffs undecided\n", cmd.ID, cmd.State, len(undecided), len(cmd.EventIDs))}}
+	step := NudgeStep{NodeID: cmd.NodeID, Card: Card{
+		WorkspaceID: cmd.WorkspaceID, TeamID: cmd.TeamID, ActorID: cmd.TargetActorID,
+		Status: string(cmd.State), Text: fmt.Sprintf("**Review nudge** `%s` · **%s** · %d of %d handoffs undecided\n", cmd.ID, cmd.State, len(undecided), len(cmd.EventIDs)),
+	}}
 	switch {
 	case cmd.State.Open() && (cmd.NotBefore == nil || !cmd.NotBefore.After(l.Now())):
 		step.Execute = true

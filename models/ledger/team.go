@@ -104,8 +104,10 @@ func (tx *Tx) updateTeam(old, t models.Team) (models.Team, error) {
 		return t, err
 	}
 	t.Version, t.UpdatedAt = old.Version+1, tx.Now
-	_, err = tx.swap(&models.Team{}, map[string]any{"name": t.Name, "owner_actor_id": t.OwnerActorID, "settings": settings,
-		"version": t.Version, "updated_at": tx.ms()}, "id = ?", t.ID)
+	_, err = tx.swap(&models.Team{}, map[string]any{
+		"name": t.Name, "owner_actor_id": t.OwnerActorID, "settings": settings,
+		"version": t.Version, "updated_at": tx.ms(),
+	}, "id = ?", t.ID)
 	if err != nil {
 		return t, err
 	}
@@ -113,8 +115,10 @@ func (tx *Tx) updateTeam(old, t models.Team) (models.Team, error) {
 }
 
 func (tx *Tx) noteTeam(t models.Team) error {
-	_, err := tx.append(models.Event{WorkspaceID: t.WorkspaceID, TeamID: t.ID, Type: models.EventTeamCreated,
-		Payload: map[string]any{"name": t.Name, "owner_actor_id": t.OwnerActorID, "version": t.Version}})
+	_, err := tx.append(models.Event{
+		WorkspaceID: t.WorkspaceID, TeamID: t.ID, Type: models.EventTeamCreated,
+		Payload: map[string]any{"name": t.Name, "owner_actor_id": t.OwnerActorID, "version": t.Version},
+	})
 	return err
 }
 

@@ -44,8 +44,10 @@ func (l *Ledger) RenewBinding(ctx context.Context, bindingID string, generation 
 	kept := false
 	err := l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		var err error
-		kept, err = tx.swap(&models.Binding{}, map[string]any{"generation": generation + 1,
-			"token_hash": hashToken(tx.l.BindingToken(bindingID, generation+1)), "updated_at": tx.ms()},
+		kept, err = tx.swap(&models.Binding{}, map[string]any{
+			"generation": generation + 1,
+			"token_hash": hashToken(tx.l.BindingToken(bindingID, generation+1)), "updated_at": tx.ms(),
+		},
 			"id = ? AND generation = ? AND status = 'active'", bindingID, generation)
 		if err != nil || !kept {
 			return err
@@ -78,8 +80,10 @@ func (l *Ledger) ReplaceThread(ctx context.Context, bindingID string, generation
 			Updates(map[string]any{"session_ref": threadID, "interactive_url": "codex://threads/" + threadID, "updated_at": tx.ms()}).Error; err != nil {
 			return err
 		}
-		_, err = tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID,
-			Type: models.EventRunBindingRecorded, Payload: map[string]any{"thread_replaced": b.ThreadID, "thread_id": threadID}})
+		_, err = tx.append(models.Event{
+			WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID,
+			Type: models.EventRunBindingRecorded, Payload: map[string]any{"thread_replaced": b.ThreadID, "thread_id": threadID},
+		})
 		return errors.Join(err, tx.wake(WakeDelivery, DeliveryWorkflow(threadID), threadID))
 	})
 	return kept, err

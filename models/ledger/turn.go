@@ -53,8 +53,10 @@ func (tx *Tx) turnStarted(b models.Binding, r TurnReport) error {
 		}
 		return err
 	}
-	turn := models.Turn{ID: r.TurnID, ThreadID: r.ThreadID, BindingID: b.ID, Generation: b.Generation, RunID: run.ID, CauseID: r.CauseID,
-		Status: models.TurnActive, StartedAt: tx.Now, ProgressAt: tx.Now}
+	turn := models.Turn{
+		ID: r.TurnID, ThreadID: r.ThreadID, BindingID: b.ID, Generation: b.Generation, RunID: run.ID, CauseID: r.CauseID,
+		Status: models.TurnActive, StartedAt: tx.Now, ProgressAt: tx.Now,
+	}
 	if err := tx.insert(&turn); err != nil {
 		return err
 	}
@@ -63,8 +65,10 @@ func (tx *Tx) turnStarted(b models.Binding, r TurnReport) error {
 			return err
 		}
 	}
-	_, err = tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: run.ID,
-		Type: models.EventTurnStarted, Payload: map[string]any{"turn_id": r.TurnID, "thread_id": r.ThreadID}})
+	_, err = tx.append(models.Event{
+		WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: run.ID,
+		Type: models.EventTurnStarted, Payload: map[string]any{"turn_id": r.TurnID, "thread_id": r.ThreadID},
+	})
 	return err
 }
 
@@ -220,8 +224,10 @@ func (tx *Tx) recordEnd(b models.Binding, turn models.Turn, run models.Run, r Tu
 	if r.Error != "" {
 		payload["error"], payload["error_kind"] = r.Error, r.ErrorKind
 	}
-	_, err := tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: turn.RunID,
-		Type: models.EventTurnEnded, Payload: payload})
+	_, err := tx.append(models.Event{
+		WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: turn.RunID,
+		Type: models.EventTurnEnded, Payload: payload,
+	})
 	return err
 }
 
@@ -255,8 +261,10 @@ func (tx *Tx) finishRun(runID string, status models.RunStatus, reason string) er
 	if err != nil {
 		return err
 	}
-	_, err = tx.append(models.Event{WorkspaceID: run.WorkspaceID, TeamID: run.TeamID, AssignmentID: run.AssignmentID, RunID: run.ID,
-		Type: models.EventRunEnded, Payload: map[string]any{"status": string(run.Status), "reason": reason}})
+	_, err = tx.append(models.Event{
+		WorkspaceID: run.WorkspaceID, TeamID: run.TeamID, AssignmentID: run.AssignmentID, RunID: run.ID,
+		Type: models.EventRunEnded, Payload: map[string]any{"status": string(run.Status), "reason": reason},
+	})
 	return errors.Join(err, tx.wakeLoop(run.WorkspaceID, run.TeamID), tx.wakeEnded(run.AssignmentID))
 }
 
@@ -299,8 +307,10 @@ func (l *Ledger) ObserveRequest(ctx context.Context, threadID, method, answer, d
 		if checkSecrets([]byte(detail)) == nil {
 			payload["detail"] = detail
 		}
-		_, err = tx.append(models.Event{WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: run.ID,
-			Type: models.EventServerRequest, Payload: payload})
+		_, err = tx.append(models.Event{
+			WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: run.ID,
+			Type: models.EventServerRequest, Payload: payload,
+		})
 		return err
 	})
 }

@@ -21,8 +21,10 @@ type NewWorkspace struct {
 }
 
 func (n NewWorkspace) args() args {
-	return args{"workspace_id": n.ID, "name": n.Name, "repo_root": n.RepoRoot, "git_common_dir": n.GitCommonDir,
-		"default_branch": n.DefaultBranch, "node_id": n.NodeID, "max_runs": n.MaxRuns, "metadata": n.Metadata}
+	return args{
+		"workspace_id": n.ID, "name": n.Name, "repo_root": n.RepoRoot, "git_common_dir": n.GitCommonDir,
+		"default_branch": n.DefaultBranch, "node_id": n.NodeID, "max_runs": n.MaxRuns, "metadata": n.Metadata,
+	}
 }
 
 // WorkspaceView is a workspace with the counts of its teams and assignments.
@@ -137,7 +139,8 @@ func (tx *Tx) updateWorkspace(old, w models.Workspace) (models.Workspace, error)
 
 func (tx *Tx) noteWorkspace(w models.Workspace, kind string) error {
 	_, err := tx.append(models.Event{WorkspaceID: w.ID, Type: kind, Payload: map[string]any{
-		"name": w.Name, "repo_root": w.RepoRoot, "version": w.Version}})
+		"name": w.Name, "repo_root": w.RepoRoot, "version": w.Version,
+	}})
 	return err
 }
 

@@ -269,7 +269,8 @@ func TestServerRequestsAreAnsweredByPolicy(t *testing.T) {
 	for method, want := range map[string]codex.ServerRequest{
 		"made/up": {Method: "made/up", Answer: "refused_unknown"},
 		"item/commandExecution/requestApproval": {
-			Method: "item/commandExecution/requestApproval", Answer: "declined", Detail: "rm -r x"},
+			Method: "item/commandExecution/requestApproval", Answer: "declined", Detail: "rm -r x",
+		},
 	} {
 		e := events.Wait(t, method, func(e codex.Event) bool { return e.Request.Method == method })
 		if e.Type != codex.EventServerRequest || e.ThreadID != "t" || e.Request != want {

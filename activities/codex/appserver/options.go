@@ -72,8 +72,10 @@ func (o Options) withDefaults() Options {
 		value    *time.Duration
 		fallback time.Duration
 	}{
-		{&o.RequestTimeout, 30 * time.Second}, {&o.StartupTimeout, 30 * time.Second},
-		{&o.MCPStartTimeout, 20 * time.Second}, {&o.AnswerTimeout, 10 * time.Second},
+		{&o.RequestTimeout, 30 * time.Second},
+		{&o.StartupTimeout, 30 * time.Second},
+		{&o.MCPStartTimeout, 20 * time.Second},
+		{&o.AnswerTimeout, 10 * time.Second},
 		{&o.CloseTimeout, 3 * time.Second},
 	} {
 		if *d.value <= 0 {

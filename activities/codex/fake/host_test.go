@@ -202,7 +202,8 @@ func TestArchivedThreadTakesNoTurn(t *testing.T) {
 func TestSpecThatCodexWouldRefuse(t *testing.T) {
 	b := newBench(t, nil)
 	for _, spec := range []codex.ThreadSpec{
-		{CWD: "relative"}, {CWD: filepath.Join(b.cwd, "absent")},
+		{CWD: "relative"},
+		{CWD: filepath.Join(b.cwd, "absent")},
 		{CWD: b.cwd, MCP: codex.MCPServer{Name: "cox", Command: "/no/such/server"}},
 	} {
 		_, err := b.host.StartThread(t.Context(), spec)

@@ -24,8 +24,10 @@ func (a *app) actorCommand() *urfave.Command {
 			},
 			run: actorRegister,
 		},
-		leaf{name: "list", usage: "list actors", example: "cox actor list --role agent",
-			options: []*option{{name: "role", oneOf: []string{"agent", "integrator", "human", "node"}, usage: "only this `ROLE`"}}, run: actorList},
+		leaf{
+			name: "list", usage: "list actors", example: "cox actor list --role agent",
+			options: []*option{{name: "role", oneOf: []string{"agent", "integrator", "human", "node"}, usage: "only this `ROLE`"}}, run: actorList,
+		},
 		leaf{name: "show", usage: "show one actor", argument: "ID", example: "cox actor show codex-worker-7", run: actorShow},
 	)
 }

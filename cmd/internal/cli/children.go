@@ -57,9 +57,13 @@ func (in *call) startEngine(ctx context.Context, stateDir string, port, uiPort i
 	if err != nil {
 		return nil, engineRecord{}, err
 	}
-	child, err := supervise.Start(supervise.Command{Name: "cox-temporal", Path: server, Env: in.childEnv(nil), Log: log,
-		Args: []string{"--json", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--ui-port", strconv.Itoa(uiPort),
-			"--db-filename", filepath.Join(stateDir, "temporal.db"), "--log-level", "error"}})
+	child, err := supervise.Start(supervise.Command{
+		Name: "cox-temporal", Path: server, Env: in.childEnv(nil), Log: log,
+		Args: []string{
+			"--json", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--ui-port", strconv.Itoa(uiPort),
+			"--db-filename", filepath.Join(stateDir, "temporal.db"), "--log-level", "error",
+		},
+	})
 	if err != nil {
 		return nil, engineRecord{}, models.Errorf(models.CodeEngineUnavailable, "the embedded Temporal was not started").Because(err)
 	}

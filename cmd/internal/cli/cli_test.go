@@ -101,8 +101,10 @@ func TestResolveTakesTheNearest(t *testing.T) {
 func resolved(t *testing.T, env map[string]string, args []string, name string, extra ...*option) value {
 	t.Helper()
 	env["HOME"] = t.TempDir()
-	a := &app{io: IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, called: "cox", args: args,
-		env: func(k string) (string, bool) { v, ok := env[k]; return v, ok }}
+	a := &app{
+		io: IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, called: "cox", args: args,
+		env: func(k string) (string, bool) { v, ok := env[k]; return v, ok },
+	}
 	var got value
 	root := a.root()
 	root.Commands = []*urfave.Command{a.group("group", "", leaf{name: "leaf", options: extra, run: func(_ context.Context, in *call) error {

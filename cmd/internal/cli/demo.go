@@ -80,7 +80,8 @@ func (d *demo) makeRepository(ctx context.Context) error {
 		}
 	}
 	for _, args := range [][]string{
-		{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"},
+		{"init", "--quiet", "--initial-branch=main"},
+		{"add", "--all"},
 		{"-c", "user.name=Coxswain demo", "-c", "user.email=demo@localhost", "commit", "--quiet", "--no-gpg-sign", "--message=Start the demo"},
 	} {
 		cmd := exec.CommandContext(ctx, "git", args...)
@@ -104,8 +105,10 @@ func (d *demo) create(ctx context.Context, l *ledger.Ledger) ([]models.Team, err
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.RegisterWorkspace(ctx, d.request(), ledger.NewWorkspace{ID: demoWorkspace, Name: "Demo", RepoRoot: repo.Root,
-		GitCommonDir: repo.CommonDir, DefaultBranch: "main", NodeID: ledger.LocalNodeID(paths.StateDir)}); err != nil {
+	if _, err := l.RegisterWorkspace(ctx, d.request(), ledger.NewWorkspace{
+		ID: demoWorkspace, Name: "Demo", RepoRoot: repo.Root,
+		GitCommonDir: repo.CommonDir, DefaultBranch: "main", NodeID: ledger.LocalNodeID(paths.StateDir),
+	}); err != nil {
 		return nil, err
 	}
 	team, err := l.CreateTeam(ctx, d.request(), ledger.NewTeam{ID: demoTeam, WorkspaceID: demoWorkspace, Name: "Demo crew"})
@@ -124,8 +127,10 @@ func (d *demo) create(ctx context.Context, l *ledger.Ledger) ([]models.Team, err
 func demoAssignments() []models.NewAssignment {
 	guide := map[string]any{"context_refs": []any{map[string]any{"path": "README.md"}}}
 	one := func(id, title, path, criterion string, priority int) models.NewAssignment {
-		return models.NewAssignment{ID: id, WorkspaceID: demoWorkspace, TeamID: demoTeam, Title: title, Priority: priority,
-			AllowedPaths: []string{path}, AcceptanceCriteria: []string{criterion}, Metadata: guide}
+		return models.NewAssignment{
+			ID: id, WorkspaceID: demoWorkspace, TeamID: demoTeam, Title: title, Priority: priority,
+			AllowedPaths: []string{path}, AcceptanceCriteria: []string{criterion}, Metadata: guide,
+		}
 	}
 	return []models.NewAssignment{
 		one("greet-the-crew", "Greet the crew in src/greeting.txt", "src/greeting.txt", "src/greeting.txt has one more line.", 3),

@@ -16,14 +16,22 @@ func (a *app) reviewCommand() *urfave.Command {
 		return []*option{{name: "note", required: required, usage: "what to tell the worker, in `WORDS`"}, baseOption()}
 	}
 	return a.group("review", "decide on handed-off work",
-		leaf{name: "list", usage: "list handoffs that wait for a decision", example: "cox review list --team web",
-			options: []*option{workspaceFilter(), teamFilter()}, run: reviewList},
-		leaf{name: "accept", usage: "accept a handoff", argument: "ID", about: about, example: "cox review accept --note \"well done\" add-search",
-			options: options(false), run: decide(models.DecisionAccept)},
-		leaf{name: "reject", usage: "reject a handoff for good", argument: "ID", about: about, example: "cox review reject --note \"wrong approach\" add-search",
-			options: options(true), run: decide(models.DecisionReject)},
-		leaf{name: "needs-fix", usage: "send a handoff back to its worker", argument: "ID", about: about, example: "cox review needs-fix --note \"the empty query crashes\" add-search",
-			options: options(true), run: decide(models.DecisionNeedsFix)},
+		leaf{
+			name: "list", usage: "list handoffs that wait for a decision", example: "cox review list --team web",
+			options: []*option{workspaceFilter(), teamFilter()}, run: reviewList,
+		},
+		leaf{
+			name: "accept", usage: "accept a handoff", argument: "ID", about: about, example: "cox review accept --note \"well done\" add-search",
+			options: options(false), run: decide(models.DecisionAccept),
+		},
+		leaf{
+			name: "reject", usage: "reject a handoff for good", argument: "ID", about: about, example: "cox review reject --note \"wrong approach\" add-search",
+			options: options(true), run: decide(models.DecisionReject),
+		},
+		leaf{
+			name: "needs-fix", usage: "send a handoff back to its worker", argument: "ID", about: about, example: "cox review needs-fix --note \"the empty query crashes\" add-search",
+			options: options(true), run: decide(models.DecisionNeedsFix),
+		},
 	)
 }
 

@@ -58,8 +58,10 @@ func (p *printer) status(s ledger.Status) {
 		if t.LoopOn {
 			loop = "on"
 		}
-		rows = append(rows, []any{t.TeamID, t.WorkspaceID, loop, t.Lanes["ready"], t.Lanes["running"], t.Lanes["awaiting_human"], t.Lanes["awaiting_review"],
-			t.Lanes["needs_fix"], t.Lanes["accepted"], t.Lanes["rejected"]})
+		rows = append(rows, []any{
+			t.TeamID, t.WorkspaceID, loop, t.Lanes["ready"], t.Lanes["running"], t.Lanes["awaiting_human"], t.Lanes["awaiting_review"],
+			t.Lanes["needs_fix"], t.Lanes["accepted"], t.Lanes["rejected"],
+		})
 	}
 	p.heading("Teams")
 	p.table("No team yet: cox team create --workspace ID TEAM", []string{"TEAM", "WORKSPACE", "LOOP", "READY", "RUNNING", "HUMAN", "REVIEW", "FIX", "ACCEPTED", "REJECTED"}, rows)

@@ -23,8 +23,10 @@ func (a *app) teamCommand() *urfave.Command {
 			run: teamCreate,
 		},
 		leaf{name: "list", usage: "list teams", example: "cox team list --workspace site", options: []*option{workspaceFilter()}, run: teamList},
-		leaf{name: "show", usage: "show a team's board", argument: "[ID]", example: "cox team show web",
-			about: "Without ID: the only team of the current workspace.", options: []*option{workspaceOption(), teamOption()}, run: teamShow},
+		leaf{
+			name: "show", usage: "show a team's board", argument: "[ID]", example: "cox team show web",
+			about: "Without ID: the only team of the current workspace.", options: []*option{workspaceOption(), teamOption()}, run: teamShow,
+		},
 	)
 }
 

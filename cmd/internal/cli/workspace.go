@@ -27,10 +27,14 @@ func (a *app) workspaceCommand() *urfave.Command {
 			run: workspaceAdd,
 		},
 		leaf{name: "list", usage: "list workspaces", example: "cox workspace list", run: workspaceList},
-		leaf{name: "show", usage: "show one workspace", argument: "[ID]", example: "cox workspace show site",
-			about: "Without ID: the workspace that contains the current folder.", options: []*option{workspaceOption()}, run: workspaceShow},
-		leaf{name: "archive", usage: "hide a workspace and turn its loops off", argument: "ID", example: "cox workspace archive site",
-			about: "Nothing is deleted and running work goes on.", run: workspaceArchive},
+		leaf{
+			name: "show", usage: "show one workspace", argument: "[ID]", example: "cox workspace show site",
+			about: "Without ID: the workspace that contains the current folder.", options: []*option{workspaceOption()}, run: workspaceShow,
+		},
+		leaf{
+			name: "archive", usage: "hide a workspace and turn its loops off", argument: "ID", example: "cox workspace archive site",
+			about: "Nothing is deleted and running work goes on.", run: workspaceArchive,
+		},
 	)
 }
 

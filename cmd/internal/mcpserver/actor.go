@@ -22,11 +22,15 @@ type actorOut struct {
 }
 
 func registerActor() entry {
-	return tool(definition{name: "register_actor", title: "Register an actor", effect: repeats,
-		text: "Make an actor and its long-lived capabilities known, or bring them up to date. It claims no work."},
+	return tool(definition{
+		name: "register_actor", title: "Register an actor", effect: repeats,
+		text: "Make an actor and its long-lived capabilities known, or bring them up to date. It claims no work.",
+	},
 		func(ctx context.Context, c *caller, in registerActorIn) (out actorOut, err error) {
-			a := models.Actor{ID: in.ActorID, Role: models.RoleAgent, Kind: in.ActorKind, DisplayName: in.DisplayName,
-				Provider: in.Provider, Status: models.StatusActive, Capabilities: in.Capabilities}
+			a := models.Actor{
+				ID: in.ActorID, Role: models.RoleAgent, Kind: in.ActorKind, DisplayName: in.DisplayName,
+				Provider: in.Provider, Status: models.StatusActive, Capabilities: in.Capabilities,
+			}
 			if in.ActorID == c.by.ActorID {
 				a.Role = c.by.Role
 			} else if c.by.Role == models.RoleAgent {

@@ -16,8 +16,10 @@ type assignmentOut struct {
 }
 
 func getAssignmentDetail() entry {
-	return tool(definition{name: "get_assignment_detail", title: "Read an assignment", effect: reads, unbound: []string{"assignment_id"},
-		text: "Read an assignment with its current revision, contract, runs, events and open questions. Read it before you change anything: most changes ask for the revision you saw."},
+	return tool(definition{
+		name: "get_assignment_detail", title: "Read an assignment", effect: reads, unbound: []string{"assignment_id"},
+		text: "Read an assignment with its current revision, contract, runs, events and open questions. Read it before you change anything: most changes ask for the revision you saw.",
+	},
 		func(ctx context.Context, c *caller, in assignmentIn) (ledger.AssignmentDetail, error) {
 			id, err := c.assignmentID(in.AssignmentID)
 			if err != nil {
@@ -49,11 +51,15 @@ type createAssignmentIn struct {
 }
 
 func createAssignment() entry {
-	return tool(definition{name: "create_assignment", title: "Create an assignment", effect: adds, unbound: []string{"team_id"},
-		text: "Create an assignment that the loop starts by itself once it is ready. Point at documents with metadata.context_refs instead of copying them."},
+	return tool(definition{
+		name: "create_assignment", title: "Create an assignment", effect: adds, unbound: []string{"team_id"},
+		text: "Create an assignment that the loop starts by itself once it is ready. Point at documents with metadata.context_refs instead of copying them.",
+	},
 		func(ctx context.Context, c *caller, in createAssignmentIn) (out assignmentOut, err error) {
-			wanted := models.NewAssignment{ID: in.AssignmentID, Title: in.Title, Priority: in.Priority, AllowedPaths: in.AllowedPaths,
-				AcceptanceCriteria: in.AcceptanceCriteria, DependsOn: in.DependsOn, Metadata: in.Metadata}
+			wanted := models.NewAssignment{
+				ID: in.AssignmentID, Title: in.Title, Priority: in.Priority, AllowedPaths: in.AllowedPaths,
+				AcceptanceCriteria: in.AcceptanceCriteria, DependsOn: in.DependsOn, Metadata: in.Metadata,
+			}
 			if wanted.WorkspaceID, err = c.workspaceID(in.WorkspaceID); err != nil {
 				return out, err
 			}
@@ -73,8 +79,10 @@ type cancelAssignmentIn struct {
 }
 
 func cancelAssignment() entry {
-	return tool(definition{name: "cancel_assignment", title: "Cancel an assignment", effect: overwrites,
-		text: "End an assignment for good; a run of it is interrupted. To replace it by another one use supersede_assignment."},
+	return tool(definition{
+		name: "cancel_assignment", title: "Cancel an assignment", effect: overwrites,
+		text: "End an assignment for good; a run of it is interrupted. To replace it by another one use supersede_assignment.",
+	},
 		func(ctx context.Context, c *caller, in cancelAssignmentIn) (out assignmentOut, err error) {
 			out.Assignment, err = c.Ledger.CancelAssignment(ctx, c.change(in.RequestID), in.AssignmentID, &in.BaseRevision, in.Reason)
 			return out, err
@@ -87,8 +95,10 @@ type supersedeAssignmentIn struct {
 }
 
 func supersedeAssignment() entry {
-	return tool(definition{name: "supersede_assignment", title: "Supersede an assignment", effect: overwrites,
-		text: "Replace an assignment by another one that exists: create that first. A run of the old one is interrupted."},
+	return tool(definition{
+		name: "supersede_assignment", title: "Supersede an assignment", effect: overwrites,
+		text: "Replace an assignment by another one that exists: create that first. A run of the old one is interrupted.",
+	},
 		func(ctx context.Context, c *caller, in supersedeAssignmentIn) (out assignmentOut, err error) {
 			out.Assignment, err = c.Ledger.SupersedeAssignment(ctx, c.change(in.RequestID), in.AssignmentID, in.SupersededBy, &in.BaseRevision, in.Reason)
 			return out, err

@@ -32,8 +32,10 @@ type claimOut struct {
 }
 
 func claimAssignment() entry {
-	return tool(definition{name: "claim_assignment", title: "Claim an assignment", effect: adds,
-		text: "Take an assignment that is ready or needs a fix, or renew your own claim. The answer has the run: keep it alive with heartbeat_run, end with submit_handoff."},
+	return tool(definition{
+		name: "claim_assignment", title: "Claim an assignment", effect: adds,
+		text: "Take an assignment that is ready or needs a fix, or renew your own claim. The answer has the run: keep it alive with heartbeat_run, end with submit_handoff.",
+	},
 		func(ctx context.Context, c *caller, in claimIn) (claimOut, error) {
 			ttl, err := in.ttl()
 			if err != nil {

@@ -156,8 +156,10 @@ func (c *client) notify(method string) {
 
 func (c *client) initialize(version string) string {
 	c.t.Helper()
-	answer := c.ask("initialize", map[string]any{"protocolVersion": version, "capabilities": map[string]any{},
-		"clientInfo": map[string]any{"name": "test", "version": "1"}})
+	answer := c.ask("initialize", map[string]any{
+		"protocolVersion": version, "capabilities": map[string]any{},
+		"clientInfo": map[string]any{"name": "test", "version": "1"},
+	})
 	var result struct {
 		ProtocolVersion string `json:"protocolVersion"`
 		Instructions    string `json:"instructions"`

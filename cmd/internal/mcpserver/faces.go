@@ -73,6 +73,8 @@ func personFace() face {
 }
 
 func readTools() []entry {
-	return []entry{listWorkspaces(), getWorkspaceDetail(), getTeamBoard(), getAssignmentDetail(), getRunDetail(),
-		listPendingReviews(), listInterventions()}
+	return []entry{
+		listWorkspaces(), getWorkspaceDetail(), getTeamBoard(), getAssignmentDetail(), getRunDetail(),
+		listPendingReviews(), listInterventions(),
+	}
 }

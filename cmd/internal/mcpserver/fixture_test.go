@@ -77,8 +77,10 @@ func (f *fixture) read(id string) models.Assignment {
 }
 
 func (f *fixture) options(p models.Principal, token string) Options {
-	return Options{Ledger: f.l, Principal: p, Token: token,
-		Head: func(context.Context, models.Workspace) (string, error) { return head, nil }}
+	return Options{
+		Ledger: f.l, Principal: p, Token: token,
+		Head: func(context.Context, models.Workspace) (string, error) { return head, nil },
+	}
 }
 
 func (f *fixture) agent(id string) Options {

@@ -54,8 +54,10 @@ func (g *gate) check(method string, req mcp.Request) error {
 	if g.state.Load() == gateReady {
 		return nil
 	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
-		Message: fmt.Sprintf("%s came before the handshake was complete: send %s, then %s", method, methodInitialize, methodInitialized)}
+	return &jsonrpc.Error{
+		Code:    jsonrpc.CodeInvalidRequest,
+		Message: fmt.Sprintf("%s came before the handshake was complete: send %s, then %s", method, methodInitialize, methodInitialized),
+	}
 }
 
 // advance moves on after a step that the SDK accepted; notifications and

@@ -16,8 +16,10 @@ type submitHandoffIn struct {
 }
 
 func submitHandoff() entry {
-	return tool(definition{name: "submit_handoff", title: "Hand the work off", effect: adds, unbound: []string{"assignment_id"},
-		text: "Hand finished work over for review, with the commit that HEAD names now. It ends your work on this run: stop afterwards. A reviewer accepts, rejects or asks for fixes; you never decide about your own work."},
+	return tool(definition{
+		name: "submit_handoff", title: "Hand the work off", effect: adds, unbound: []string{"assignment_id"},
+		text: "Hand finished work over for review, with the commit that HEAD names now. It ends your work on this run: stop afterwards. A reviewer accepts, rejects or asks for fixes; you never decide about your own work.",
+	},
 		func(ctx context.Context, c *caller, in submitHandoffIn) (out eventOut, err error) {
 			if summary, _ := in.Payload["summary"].(string); strings.TrimSpace(summary) == "" {
 				return out, models.Invalid("payload.summary", "is required: say what was done")
@@ -31,7 +33,8 @@ func submitHandoff() entry {
 				return out, err
 			}
 			out.Event, err = c.Ledger.SubmitHandoff(ctx, c.change(in.RequestID), ledger.HandoffRequest{
-				AssignmentID: id, Base: &in.BaseRevision, HeadCommit: head, Payload: in.Payload})
+				AssignmentID: id, Base: &in.BaseRevision, HeadCommit: head, Payload: in.Payload,
+			})
 			return out, err
 		})
 }

@@ -17,8 +17,10 @@ type requestInterventionIn struct {
 }
 
 func requestIntervention() entry {
-	return tool(definition{name: "request_intervention", title: "Ask a person", effect: adds, unbound: []string{"run_id"},
-		text: "Ask a person about a run, which then waits. After asking about your own run, end your turn: the answer comes as the next message of this thread."},
+	return tool(definition{
+		name: "request_intervention", title: "Ask a person", effect: adds, unbound: []string{"run_id"},
+		text: "Ask a person about a run, which then waits. After asking about your own run, end your turn: the answer comes as the next message of this thread.",
+	},
 		func(ctx context.Context, c *caller, in requestInterventionIn) (out eventOut, err error) {
 			id, err := c.runID(ctx, in.RunID)
 			if err != nil {
@@ -37,8 +39,10 @@ type respondInterventionIn struct {
 }
 
 func respondIntervention() entry {
-	return tool(definition{name: "respond_intervention", title: "Answer a question", effect: overwrites,
-		text: "Answer a question of a run. When none of the run is left open, the worker goes on with the answer."},
+	return tool(definition{
+		name: "respond_intervention", title: "Answer a question", effect: overwrites,
+		text: "Answer a question of a run. When none of the run is left open, the worker goes on with the answer.",
+	},
 		func(ctx context.Context, c *caller, in respondInterventionIn) (out eventOut, err error) {
 			if err := c.askedBy(ctx, in.ReviewedEventID, in.RunID); err != nil {
 				return out, err
@@ -75,9 +79,11 @@ type interventionsOut struct {
 }
 
 func listInterventions() entry {
-	return tool(definition{name: "list_interventions", title: "List questions to people", effect: reads,
+	return tool(definition{
+		name: "list_interventions", title: "List questions to people", effect: reads,
 		choices: map[string][]string{"status": {"open", "answered", "closed"}},
-		text:    "List the questions that runs put to people, with their answers."},
+		text:    "List the questions that runs put to people, with their answers.",
+	},
 		func(ctx context.Context, c *caller, in interventionsIn) (out interventionsOut, err error) {
 			filter := ledger.InterventionFilter{RunID: in.RunID, Status: in.Status}
 			if filter.TeamID, err = c.teamID(in.TeamID); err != nil {

@@ -38,7 +38,8 @@ func TestBothProtocolVersionsAreSpoken(t *testing.T) {
 // registration is a call whose effect anybody can see.
 func registration(meta map[string]any) map[string]any {
 	params := map[string]any{"name": "register_actor", "arguments": map[string]any{
-		"actor_id": "worker-1", "actor_kind": "ai", "display_name": "Worker", "capabilities": map[string]any{"seen": true}}}
+		"actor_id": "worker-1", "actor_kind": "ai", "display_name": "Worker", "capabilities": map[string]any{"seen": true},
+	}}
 	if meta != nil {
 		params["_meta"] = meta
 	}

@@ -17,8 +17,10 @@ type pendingReviewsOut struct {
 }
 
 func listPendingReviews() entry {
-	return tool(definition{name: "list_pending_reviews", title: "List handoffs to review", effect: reads,
-		text: "List the handoffs that nobody has decided, oldest first, each with its event id, revision and head commit. Review that commit, then decide with accept_event, reject_event or review_event."},
+	return tool(definition{
+		name: "list_pending_reviews", title: "List handoffs to review", effect: reads,
+		text: "List the handoffs that nobody has decided, oldest first, each with its event id, revision and head commit. Review that commit, then decide with accept_event, reject_event or review_event.",
+	},
 		func(ctx context.Context, c *caller, in pendingReviewsIn) (out pendingReviewsOut, err error) {
 			filter := ledger.ReviewFilter{}
 			if filter.TeamID, err = c.teamID(in.TeamID); err != nil {
@@ -47,9 +49,11 @@ type reviewEventIn struct {
 }
 
 func reviewEvent() entry {
-	d := definition{name: "review_event", title: "Decide a review", effect: overwrites,
+	d := definition{
+		name: "review_event", title: "Decide a review", effect: overwrites,
 		choices: map[string][]string{"decision_status": {string(models.DecisionAccept), string(models.DecisionReject), string(models.DecisionNeedsFix)}},
-		text:    "Decide a handoff: accept it, reject it for good, or ask for fixes, which starts the worker again on its thread."}
+		text:    "Decide a handoff: accept it, reject it for good, or ask for fixes, which starts the worker again on its thread.",
+	}
 	return tool(d, func(ctx context.Context, c *caller, in reviewEventIn) (eventOut, error) {
 		if err := d.chosen("decision_status", in.DecisionStatus); err != nil {
 			return eventOut{}, err
@@ -59,16 +63,20 @@ func reviewEvent() entry {
 }
 
 func acceptEvent() entry {
-	return tool(definition{name: "accept_event", title: "Accept a handoff", effect: overwrites,
-		text: "Accept a handoff: its assignment is done, and those that depend on it may start."},
+	return tool(definition{
+		name: "accept_event", title: "Accept a handoff", effect: overwrites,
+		text: "Accept a handoff: its assignment is done, and those that depend on it may start.",
+	},
 		func(ctx context.Context, c *caller, in decisionIn) (eventOut, error) {
 			return c.decide(ctx, in, models.DecisionAccept)
 		})
 }
 
 func rejectEvent() entry {
-	return tool(definition{name: "reject_event", title: "Reject a handoff", effect: overwrites,
-		text: "Reject a handoff and its assignment for good. To have the work corrected use review_event with needs_fix."},
+	return tool(definition{
+		name: "reject_event", title: "Reject a handoff", effect: overwrites,
+		text: "Reject a handoff and its assignment for good. To have the work corrected use review_event with needs_fix.",
+	},
 		func(ctx context.Context, c *caller, in decisionIn) (eventOut, error) {
 			return c.decide(ctx, in, models.DecisionReject)
 		})
@@ -76,6 +84,7 @@ func rejectEvent() entry {
 
 func (c *caller) decide(ctx context.Context, in decisionIn, d models.Decision) (out eventOut, err error) {
 	out.Event, err = c.Ledger.Decide(ctx, c.change(in.RequestID), ledger.DecideRequest{
-		EventID: in.EventID, Decision: d, Base: &in.BaseRevision, HeadCommit: in.HeadCommit, Note: in.DecisionNote})
+		EventID: in.EventID, Decision: d, Base: &in.BaseRevision, HeadCommit: in.HeadCommit, Note: in.DecisionNote,
+	})
 	return out, err
 }

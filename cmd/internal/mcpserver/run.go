@@ -20,8 +20,10 @@ type eventOut struct {
 }
 
 func getRunDetail() entry {
-	return tool(definition{name: "get_run_detail", title: "Read a run", effect: reads, unbound: []string{"run_id"},
-		text: "Read a run with its session, communication cursor, turns, commands, messages and events."},
+	return tool(definition{
+		name: "get_run_detail", title: "Read a run", effect: reads, unbound: []string{"run_id"},
+		text: "Read a run with its session, communication cursor, turns, commands, messages and events.",
+	},
 		func(ctx context.Context, c *caller, in runIn) (out runOut, err error) {
 			id, err := c.runID(ctx, in.RunID)
 			if err != nil {
@@ -42,8 +44,10 @@ type heartbeatIn struct {
 }
 
 func heartbeatRun() entry {
-	return tool(definition{name: "heartbeat_run", title: "Report progress", effect: adds, unbound: []string{"run_id"},
-		text: "Say that you are still at work and on what; it renews your claim. When the work is done use submit_handoff instead."},
+	return tool(definition{
+		name: "heartbeat_run", title: "Report progress", effect: adds, unbound: []string{"run_id"},
+		text: "Say that you are still at work and on what; it renews your claim. When the work is done use submit_handoff instead.",
+	},
 		func(ctx context.Context, c *caller, in heartbeatIn) (out eventOut, err error) {
 			id, err := c.runID(ctx, in.RunID)
 			if err != nil {
@@ -62,8 +66,10 @@ type recordRunBindingIn struct {
 }
 
 func recordRunBinding() entry {
-	return tool(definition{name: "record_run_binding", title: "Record session data of a run", effect: adds, unbound: []string{"run_id"},
-		text: "Merge session data such as the communication cursor into the run's metadata. It changes neither status nor revision."},
+	return tool(definition{
+		name: "record_run_binding", title: "Record session data of a run", effect: adds, unbound: []string{"run_id"},
+		text: "Merge session data such as the communication cursor into the run's metadata. It changes neither status nor revision.",
+	},
 		func(ctx context.Context, c *caller, in recordRunBindingIn) (out runOut, err error) {
 			id, err := c.runID(ctx, in.RunID)
 			if err != nil {
@@ -84,16 +90,19 @@ type appendEventIn struct {
 }
 
 func appendEvent() entry {
-	return tool(definition{name: "append_event", title: "Record an event", effect: adds, unbound: []string{"assignment_id"},
+	return tool(definition{
+		name: "append_event", title: "Record an event", effect: adds, unbound: []string{"assignment_id"},
 		choices: map[string][]string{"status": {models.EventProposed, models.EventObserved, models.EventCompletedGatePassed, models.EventCompletedGateFailed}},
-		text:    "Record evidence or an observation about an assignment. It raises the revision, so read that again before the next change. It does not hand the work off."},
+		text:    "Record evidence or an observation about an assignment. It raises the revision, so read that again before the next change. It does not hand the work off.",
+	},
 		func(ctx context.Context, c *caller, in appendEventIn) (out eventOut, err error) {
 			id, err := c.assignmentID(in.AssignmentID)
 			if err != nil {
 				return out, err
 			}
 			out.Event, err = c.Ledger.AppendEvent(ctx, c.change(in.RequestID), ledger.AppendRequest{
-				AssignmentID: id, Type: in.EventType, Status: in.Status, Base: &in.BaseRevision, Payload: in.Payload})
+				AssignmentID: id, Type: in.EventType, Status: in.Status, Base: &in.BaseRevision, Payload: in.Payload,
+			})
 			return out, err
 		})
 }

@@ -12,8 +12,10 @@ type teamIn struct {
 }
 
 func getTeamBoard() entry {
-	return tool(definition{name: "get_team_board", title: "Read a team's board", effect: reads, unbound: []string{"team_id"},
-		text: "Read a team's assignments by lane, from ready to accepted."},
+	return tool(definition{
+		name: "get_team_board", title: "Read a team's board", effect: reads, unbound: []string{"team_id"},
+		text: "Read a team's assignments by lane, from ready to accepted.",
+	},
 		func(ctx context.Context, c *caller, in teamIn) (ledger.Board, error) {
 			id, err := c.teamID(in.TeamID)
 			if err != nil {
@@ -37,11 +39,15 @@ type teamOut struct {
 }
 
 func createTeam() entry {
-	return tool(definition{name: "create_team", title: "Create a team", effect: repeats,
-		text: "Create a team and its board in a workspace, or change it. Create assignments for it next; `cox loop` starts them."},
+	return tool(definition{
+		name: "create_team", title: "Create a team", effect: repeats,
+		text: "Create a team and its board in a workspace, or change it. Create assignments for it next; `cox loop` starts them.",
+	},
 		func(ctx context.Context, c *caller, in createTeamIn) (out teamOut, err error) {
-			out.Team, err = c.Ledger.CreateTeam(ctx, c.change(in.RequestID), ledger.NewTeam{ID: in.TeamID, WorkspaceID: in.WorkspaceID,
-				Name: in.Name, OwnerActorID: in.OwnerActorID, Settings: in.Settings})
+			out.Team, err = c.Ledger.CreateTeam(ctx, c.change(in.RequestID), ledger.NewTeam{
+				ID: in.TeamID, WorkspaceID: in.WorkspaceID,
+				Name: in.Name, OwnerActorID: in.OwnerActorID, Settings: in.Settings,
+			})
 			return out, err
 		})
 }

@@ -34,8 +34,10 @@ const (
 
 func (e effect) annotations(title string) *mcp.ToolAnnotations {
 	destructive, openWorld := e == overwrites, false
-	return &mcp.ToolAnnotations{Title: title, ReadOnlyHint: e == reads, IdempotentHint: e == reads || e == repeats,
-		DestructiveHint: &destructive, OpenWorldHint: &openWorld}
+	return &mcp.ToolAnnotations{
+		Title: title, ReadOnlyHint: e == reads, IdempotentHint: e == reads || e == repeats,
+		DestructiveHint: &destructive, OpenWorldHint: &openWorld,
+	}
 }
 
 // identity is who the caller says it is, as the tools of seed 000 take it.

@@ -16,8 +16,10 @@ func TestAnUnboundAgentClaimsAndHandsOff(t *testing.T) {
 		Assignment models.Assignment
 		Run        models.Run
 	}
-	c.must(&claimed, "claim_assignment", map[string]any{"assignment_id": "task", "base_revision": 1, "lease_ttl_seconds": 60,
-		"session_kind": "codex_thread", "session_ref": "t-1", "worktree_path": "/repos/shop", "branch": "main"})
+	c.must(&claimed, "claim_assignment", map[string]any{
+		"assignment_id": "task", "base_revision": 1, "lease_ttl_seconds": 60,
+		"session_kind": "codex_thread", "session_ref": "t-1", "worktree_path": "/repos/shop", "branch": "main",
+	})
 	if claimed.Assignment.ClaimedBy != "worker-1" || claimed.Run.SessionRef != "t-1" || claimed.Run.ActorID != "worker-1" {
 		t.Fatalf("want its own run, have %+v", claimed)
 	}
@@ -39,8 +41,10 @@ func TestAPersonAnswersAndDecides(t *testing.T) {
 	f := newFixture(t)
 	c := connected(t, f.person())
 	var made struct{ Assignment models.Assignment }
-	c.must(&made, "create_assignment", map[string]any{"assignment_id": "task", "title": "Do it", "base_revision": 0, "team_id": "crew", "priority": 3,
-		"allowed_paths": []string{"src/**"}, "acceptance_criteria": []string{"it works"}})
+	c.must(&made, "create_assignment", map[string]any{
+		"assignment_id": "task", "title": "Do it", "base_revision": 0, "team_id": "crew", "priority": 3,
+		"allowed_paths": []string{"src/**"}, "acceptance_criteria": []string{"it works"},
+	})
 	run := f.claim("task", "worker-1")
 	asked, err := f.l.RequestIntervention(context.Background(), ledger.As(models.Principal{ActorID: "worker-1", Role: models.RoleAgent}), run.ID, "Which?", "decision", nil)
 	f.check(err)

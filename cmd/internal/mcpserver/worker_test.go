@@ -235,8 +235,10 @@ func TestRequestsAreReplayed(t *testing.T) {
 	f.assignment("task", "crew")
 	o, _ := f.worker("task", "worker-1")
 	c := connected(t, o)
-	arguments := map[string]any{"event_type": "progress", "status": "observed", "base_revision": f.read("task").Revision,
-		"payload": map[string]any{"step": 1}, "request_id": "req-1"}
+	arguments := map[string]any{
+		"event_type": "progress", "status": "observed", "base_revision": f.read("task").Revision,
+		"payload": map[string]any{"step": 1}, "request_id": "req-1",
+	}
 	var first, second struct{ Event models.Event }
 	c.must(&first, "append_event", arguments)
 	again := c.tool("append_event", arguments)

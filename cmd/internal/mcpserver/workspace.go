@@ -14,8 +14,10 @@ type workspacesOut struct {
 }
 
 func listWorkspaces() entry {
-	return tool(definition{name: "list_workspaces", title: "List workspaces", effect: reads,
-		text: "List the registered repositories with their counts. Go on with get_workspace_detail."},
+	return tool(definition{
+		name: "list_workspaces", title: "List workspaces", effect: reads,
+		text: "List the registered repositories with their counts. Go on with get_workspace_detail.",
+	},
 		func(ctx context.Context, c *caller, _ nothingIn) (out workspacesOut, err error) {
 			out.Workspaces, err = c.Ledger.Workspaces(ctx)
 			return out, err
@@ -39,8 +41,10 @@ type workspaceDetailOut struct {
 }
 
 func getWorkspaceDetail() entry {
-	return tool(definition{name: "get_workspace_detail", title: "Read a workspace", effect: reads,
-		text: "Read a workspace with its teams and assignments. Go on with get_team_board or get_assignment_detail."},
+	return tool(definition{
+		name: "get_workspace_detail", title: "Read a workspace", effect: reads,
+		text: "Read a workspace with its teams and assignments. Go on with get_team_board or get_assignment_detail.",
+	},
 		func(ctx context.Context, c *caller, in workspaceIn) (out workspaceDetailOut, err error) {
 			if out.Workspace, err = c.Ledger.Workspace(ctx, in.WorkspaceID); err != nil {
 				return out, err
@@ -71,11 +75,15 @@ type registerWorkspaceIn struct {
 }
 
 func registerWorkspace() entry {
-	return tool(definition{name: "register_workspace", title: "Register a workspace", effect: repeats,
-		text: "Register a repository, or change what is known about it; what is left out stays. Create a team for it next. `cox workspace add` also finds its Git directory."},
+	return tool(definition{
+		name: "register_workspace", title: "Register a workspace", effect: repeats,
+		text: "Register a repository, or change what is known about it; what is left out stays. Create a team for it next. `cox workspace add` also finds its Git directory.",
+	},
 		func(ctx context.Context, c *caller, in registerWorkspaceIn) (out workspaceOut, err error) {
-			out.Workspace, err = c.Ledger.RegisterWorkspace(ctx, c.change(in.RequestID), ledger.NewWorkspace{ID: in.WorkspaceID,
-				Name: in.Name, RepoRoot: in.RepoRoot, DefaultBranch: in.DefaultBranch, Metadata: in.Metadata})
+			out.Workspace, err = c.Ledger.RegisterWorkspace(ctx, c.change(in.RequestID), ledger.NewWorkspace{
+				ID:   in.WorkspaceID,
+				Name: in.Name, RepoRoot: in.RepoRoot, DefaultBranch: in.DefaultBranch, Metadata: in.Metadata,
+			})
 			return out, err
 		})
 }
@@ -86,8 +94,10 @@ type archiveWorkspaceIn struct {
 }
 
 func archiveWorkspace() entry {
-	return tool(definition{name: "archive_workspace", title: "Archive a workspace", effect: overwrites,
-		text: "Hide a workspace and turn off the loops of its teams. Nothing is deleted."},
+	return tool(definition{
+		name: "archive_workspace", title: "Archive a workspace", effect: overwrites,
+		text: "Hide a workspace and turn off the loops of its teams. Nothing is deleted.",
+	},
 		func(ctx context.Context, c *caller, in archiveWorkspaceIn) (out workspaceOut, err error) {
 			out.Workspace, err = c.Ledger.ArchiveWorkspace(ctx, c.change(in.RequestID), in.WorkspaceID)
 			return out, err

@@ -158,8 +158,10 @@ func detail(e *env) {
 func appendEvents(e *env) {
 	e.create("one")
 	e.claim(agentA, "one")
-	req := ledger.AppendRequest{AssignmentID: "one", Type: "evidence_report", Status: models.EventCompletedGateFailed, Base: ptr(2),
-		Payload: map[string]any{"tests": 3}}
+	req := ledger.AppendRequest{
+		AssignmentID: "one", Type: "evidence_report", Status: models.EventCompletedGateFailed, Base: ptr(2),
+		Payload: map[string]any{"tests": 3},
+	}
 	ev, err := e.l.AppendEvent(e.ctx, ledger.As(agentA), req)
 	e.ok(err)
 	same(e, "run", ev.RunID, e.assignment("one").ActiveRunID)

@@ -32,8 +32,10 @@ func (e *env) node() {
 	for _, name := range models.RequiredCapabilities() {
 		caps[name] = true
 	}
-	e.ok(e.l.RecordProbe(e.ctx, "node-1", models.Probe{AdapterKind: models.AdapterKindFake, Version: "1", Transport: "process",
-		Status: models.StatusActive, Capabilities: caps, SandboxProved: true}))
+	e.ok(e.l.RecordProbe(e.ctx, "node-1", models.Probe{
+		AdapterKind: models.AdapterKindFake, Version: "1", Transport: "process",
+		Status: models.StatusActive, Capabilities: caps, SandboxProved: true,
+	}))
 	_, _, err = e.l.ConfigureLoop(e.ctx, ledger.As(ann), crew, models.LoopSettings{Enabled: true, AdapterKind: models.AdapterKindFake, MaxConcurrentRuns: 9})
 	e.ok(err)
 }

@@ -39,7 +39,8 @@ func reviewAccept(e *env) {
 	same(e, "type", ev.Type, models.EventIntegratorReview)
 	same(e, "reviewed event", ev.ReviewedEventID, handoff.ID)
 	sameJSON(e, "payload", ev.Payload, map[string]any{"decision_note": "looked at it", "reviewed_event": map[string]any{
-		"event_id": handoff.ID, "type": models.EventHandoffSubmitted, "payload": map[string]any{"summary": "done"}}})
+		"event_id": handoff.ID, "type": models.EventHandoffSubmitted, "payload": map[string]any{"summary": "done"},
+	}})
 	a, r := e.assignment("one"), e.run(run.ID)
 	same(e, "assignment", a.Status, models.AssignmentAccepted)
 	same(e, "revision", a.Revision, 4)

@@ -152,8 +152,10 @@ func teamLoop(e *env) {
 }
 
 func actorProfiles(e *env) {
-	a, err := e.l.RegisterActor(e.ctx, ledger.As(ann), models.Actor{ID: "codex-worker-7", Kind: "ai", Provider: "codex",
-		Capabilities: map[string]any{"can_start_thread": true}})
+	a, err := e.l.RegisterActor(e.ctx, ledger.As(ann), models.Actor{
+		ID: "codex-worker-7", Kind: "ai", Provider: "codex",
+		Capabilities: map[string]any{"can_start_thread": true},
+	})
 	e.ok(err)
 	same(e, "kind", a.Kind, "ai")
 	same(e, "role", a.Role, models.RoleAgent)
