@@ -16,14 +16,12 @@ func failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	var app *temporal.ApplicationError
-	if errors.As(err, &app) {
+	if _, mapped := errors.AsType[*temporal.ApplicationError](err); mapped {
 		return err
 	}
 	code := models.CodeOf(err)
 	message := string(code)
-	var typed *models.Error
-	if errors.As(err, &typed) {
+	if typed, ok := errors.AsType[*models.Error](err); ok {
 		message = typed.Message
 	}
 	return temporal.NewApplicationErrorWithOptions(message, string(code), temporal.ApplicationErrorOptions{

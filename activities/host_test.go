@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,11 +49,12 @@ func (h *host) Host(_ context.Context, kind string) (codex.Adapter, error) {
 
 func (h *host) begin(method string, args ...string) error {
 	h.mu.Lock()
-	call := method
+	var call strings.Builder
+	call.WriteString(method)
 	for _, a := range args {
-		call += " " + a
+		call.WriteString(" " + a)
 	}
-	h.calls = append(h.calls, call)
+	h.calls = append(h.calls, call.String())
 	fn := h.hook[method]
 	delete(h.hook, method)
 	var err error

@@ -32,7 +32,7 @@ func Reattach(ctx context.Context, n *Node, host codex.Adapter) error {
 			return nil // one thread's failure stops no other
 		})
 	}
-	return errors.Join(append(failed, g.Wait())...)
+	return errors.Join(errors.Join(failed...), g.Wait())
 }
 
 // attachAtOnce is how many threads are resumed at a time: each starts a tool

@@ -15,7 +15,7 @@ func lockNode(stateDir string) (*pidlock.Lock, error) {
 		return nil, models.Errorf(models.CodeLedgerUnavailable, "the state directory %s cannot be made", stateDir).Because(err)
 	}
 	lock, err := pidlock.Acquire(lockPath(stateDir))
-	if held, ok := errors.AsType[*pidlock.Held](err); ok {
+	if held, ok := errors.AsType[*pidlock.HeldError](err); ok {
 		return nil, models.Errorf(models.CodeLeaseConflict, "a worker of %s runs already (process %d)", stateDir, held.PID).
 			With("holder_pid", held.PID).Hint("cox status shows what it does; cox down stops it")
 	}

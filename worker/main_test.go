@@ -29,7 +29,7 @@ func testMain(m *testing.M) int {
 	}
 	dir, err := os.MkdirTemp("", "cox-worker-")
 	if err == nil {
-		defer os.RemoveAll(dir) //nolint:errcheck // a leftover in the temporary folder harms nobody
+		defer os.RemoveAll(dir) // a leftover in the temporary folder harms nobody
 		err = build(dir)
 	}
 	if err != nil {

@@ -118,12 +118,10 @@ func (b *base) retryLater(ctx workflow.Context, step string, err error) error {
 
 // summary is the code or type of a failure, never its cause's text.
 func summary(err error) string {
-	var app *temporal.ApplicationError
-	if errors.As(err, &app) {
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return app.Type()
 	}
-	var timeout *temporal.TimeoutError
-	if errors.As(err, &timeout) {
+	if timeout, ok := errors.AsType[*temporal.TimeoutError](err); ok {
 		return enumspb.TimeoutType_name[int32(timeout.TimeoutType())]
 	}
 	return "failed"

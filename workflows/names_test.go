@@ -71,8 +71,8 @@ func TestWireNamesOfActivities(t *testing.T) {
 func activityNames(of any) []string {
 	var out []string
 	typ, ctx := reflect.TypeOf(of), reflect.TypeFor[context.Context]()
-	for i := range typ.NumMethod() {
-		m := typ.Method(i)
+	for m := range typ.Methods() {
+		m := m
 		if m.Type.NumIn() > 1 && m.Type.In(1) == ctx {
 			out = append(out, m.Name)
 		}
@@ -118,7 +118,7 @@ func TestQueuesAndIDsBelongToOneLedger(t *testing.T) {
 	}
 	long := strings.Repeat("x", 80)
 	for _, id := range []string{assign(long), ledger.NudgeWorkflow(long), ledger.DeliveryWorkflow(long), ledger.LoopWorkflow(long, long)} {
-		for _, part := range strings.Split(id, ":") {
+		for part := range strings.SplitSeq(id, ":") {
 			if err := models.CheckID("part", part); err != nil {
 				t.Errorf("%s: %v", id, err)
 			}

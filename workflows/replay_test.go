@@ -33,7 +33,7 @@ func replay(t *testing.T, path string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // opened for reading
+	defer f.Close()
 	h, err := client.HistoryFromJSON(f, client.HistoryJSONOptions{})
 	if err != nil {
 		t.Fatal(err)

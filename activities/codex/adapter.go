@@ -226,8 +226,7 @@ func (e *Error) Unwrap() error { return e.Cause }
 
 // KindOf returns the kind of the nearest Error in the chain, "" for none.
 func KindOf(err error) ErrorKind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	return ""
@@ -239,6 +238,7 @@ func Happened(err error) bool {
 	switch KindOf(err) {
 	case ErrNotFound, ErrStartup, ErrUnknownID, ErrTurnMismatch, ErrBusy, ErrRefused:
 		return false
+	default:
+		return true
 	}
-	return true
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -64,12 +65,7 @@ func allowedPath(entry, root string) (string, error) {
 // hasParent tells whether any segment, in an alternative too, is "..".
 func hasParent(p string) bool {
 	segments := strings.FieldsFunc(p, func(r rune) bool { return strings.ContainsRune(`/\{},`, r) })
-	for _, s := range segments {
-		if s == ".." {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(segments, "..")
 }
 
 // tidy removes empty and "." segments of plain paths; a pattern keeps its text

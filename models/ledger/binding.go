@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"maps"
 
 	"coxswain/models"
 )
@@ -69,9 +70,7 @@ func (tx *Tx) ownOrLed(runID string) (models.Run, error) {
 // everything else replaces, null included.
 func mergePatch(base, patch map[string]any) map[string]any {
 	out := make(map[string]any, len(base)+len(patch))
-	for k, v := range base {
-		out[k] = v
-	}
+	maps.Copy(out, base)
 	for k, v := range patch {
 		inner, isObject := v.(map[string]any)
 		if old, was := out[k].(map[string]any); isObject && was {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"maps"
 
 	"coxswain/models"
 )
@@ -99,9 +100,7 @@ func (tx *Tx) stop(a models.Assignment, s stopping) (models.Assignment, error) {
 		"status": s.status, "completed_at": tx.ms(), "claimed_by": "", "lease_expires_at": nil,
 		"handoff_event_id": "", "deferred_reason": "",
 	}
-	for k, v := range s.columns {
-		columns[k] = v
-	}
+	maps.Copy(columns, s.columns)
 	handoff := a.HandoffEventID
 	a, err := tx.advance(a, columns)
 	if err != nil {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"coxswain/models"
@@ -91,9 +92,7 @@ func withCursor(d RunDetail) map[string]any {
 		return d.Metadata
 	}
 	out := make(map[string]any, len(d.Metadata)+1)
-	for k, v := range d.Metadata {
-		out[k] = v
-	}
+	maps.Copy(out, d.Metadata)
 	stored, _ := out["communication_cursor"].(map[string]any)
 	out["communication_cursor"] = mergePatch(stored, seen)
 	return out

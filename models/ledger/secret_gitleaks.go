@@ -134,33 +134,38 @@ func secretGroup(groups []string, named int) string {
 	return groups[0]
 }
 
+// allowedBy tells whether one of a rule's allowlists lets a finding pass.
 func allowedBy(lists []*config.Allowlist, match, secret, line string) bool {
 	for _, a := range lists {
-		if len(a.Paths) > 0 && a.MatchCondition == config.AllowlistMatchAnd {
-			continue // needs a file's path, and arguments have none
-		}
-		target := secret
-		switch a.RegexTarget {
-		case "match":
-			target = match
-		case "line":
-			target = line
-		}
-		regex, words := a.RegexAllowed(target), false
-		if len(a.StopWords) > 0 {
-			words, _ = a.ContainsStopWord(secret)
-		}
-		if a.MatchCondition == config.AllowlistMatchAnd {
-			if (regex || len(a.Regexes) == 0) && (words || len(a.StopWords) == 0) && regex || words {
-				return true
-			}
-			continue
-		}
-		if regex || words {
+		if allows(a, match, secret, line) {
 			return true
 		}
 	}
 	return false
+}
+
+// allows tells whether one allowlist lets a finding pass: by any of its parts, or
+// by all of those it has where its condition is AND.
+func allows(a *config.Allowlist, match, secret, line string) bool {
+	target := secret
+	switch a.RegexTarget {
+	case "match":
+		target = match
+	case "line":
+		target = line
+	}
+	regex, words := a.RegexAllowed(target), false
+	if len(a.StopWords) > 0 {
+		words, _ = a.ContainsStopWord(secret)
+	}
+	if a.MatchCondition != config.AllowlistMatchAnd {
+		return regex || words
+	}
+	if len(a.Paths) > 0 {
+		return false // needs a file's path, and arguments have none
+	}
+	some := len(a.Regexes)+len(a.StopWords) > 0
+	return some && (regex || len(a.Regexes) == 0) && (words || len(a.StopWords) == 0)
 }
 
 // assignmentLike tells whether a telling name is followed closely by an operator

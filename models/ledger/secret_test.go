@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -27,7 +28,8 @@ func scan(t *testing.T, v any) (rule, field string) {
 	if !models.IsCode(refusal, models.CodeSecretDetected) {
 		t.Fatalf("unexpected error %v", refusal)
 	}
-	details := refusal.(*models.Error).Details
+	typed, _ := errors.AsType[*models.Error](refusal)
+	details := typed.Details
 	return details["rule"].(string), details["field"].(string)
 }
 

@@ -19,13 +19,13 @@ import (
 // Lock is a held lock.
 type Lock struct{ file *flock.Flock }
 
-// Held is the error of Acquire when another process holds the lock.
-type Held struct{ PID int } // 0 where the holder has not written it yet
+// HeldError is the error of Acquire when another process holds the lock.
+type HeldError struct{ PID int } // 0 where the holder has not written it yet
 
 // Error names the holder.
-func (h *Held) Error() string { return "held by process " + strconv.Itoa(h.PID) }
+func (h *HeldError) Error() string { return "held by process " + strconv.Itoa(h.PID) }
 
-// Acquire takes the lock at once or fails with Held. The file is made with mode
+// Acquire takes the lock at once or fails with HeldError. The file is made with mode
 // 0600.
 func Acquire(path string) (*Lock, error) {
 	l := &Lock{file: flock.New(path, flock.SetPermissions(0o600))}
@@ -34,7 +34,7 @@ func Acquire(path string) (*Lock, error) {
 		return nil, err
 	}
 	if !ok {
-		return nil, &Held{PID: read(path)}
+		return nil, &HeldError{PID: read(path)}
 	}
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
 		return nil, errors.Join(err, l.Release())

@@ -22,7 +22,7 @@ func TestTheSecondNamesTheFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = pidlock.Acquire(path)
-	if held, ok := errors.AsType[*pidlock.Held](err); !ok || held.PID != os.Getpid() {
+	if held, ok := errors.AsType[*pidlock.HeldError](err); !ok || held.PID != os.Getpid() {
 		t.Fatalf("second: %v", err)
 	}
 	if pid, held := pidlock.Holder(path); !held || pid != os.Getpid() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -86,7 +87,7 @@ func (s scratch) judge(out string, writable bool) string {
 	}
 	mode, open := map[bool]string{true: "writable", false: "read-only"}[writable], ""
 	for i, c := range checks {
-		did, may := done[fmt.Sprint(i)], c.readOnly
+		did, may := done[strconv.Itoa(i)], c.readOnly
 		if writable {
 			may = c.writable
 		}

@@ -136,7 +136,8 @@ func TestUntrustedCoversTheWorktreesRepository(t *testing.T) {
 
 func TestProfileKeyNamesVersion(t *testing.T) {
 	t.Parallel()
-	if ProfileKey("1") == ProfileKey("2") || ProfileKey("1") != ProfileKey("1") {
+	first, again := ProfileKey("1"), ProfileKey("1")
+	if first == ProfileKey("2") || first != again {
 		t.Error("the key does not stand for the version")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -95,8 +96,8 @@ func defaultCodexHome(env []string) string {
 // lookup returns a variable of an environment; the last setting wins, as exec
 // has it.
 func lookup(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(env[i], name+"="); ok {
+	for _, setting := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(setting, name+"="); ok {
 			return value
 		}
 	}

@@ -2,7 +2,6 @@ package appserver
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -126,7 +125,7 @@ func (p *process) describe() string {
 	text := "codex ended (" + p.state + ")"
 	if tail := p.stderr.String(); tail != "" {
 		const most = 2000
-		text += fmt.Sprintf("; stderr ends: %s", tail[max(0, len(tail)-most):])
+		text += "; stderr ends: " + tail[max(0, len(tail)-most):]
 	}
 	return text
 }

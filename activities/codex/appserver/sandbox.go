@@ -87,7 +87,7 @@ func (p Proof) try(ctx context.Context, writable bool) (open string, err error) 
 	if err != nil {
 		return "", err
 	}
-	defer listener.Close()
+	defer listener.Close() //nolint:errcheck // it only waited to be refused
 	s.port = listener.Addr().(*net.TCPAddr).Port
 	out, err := p.run(ctx, s, writable)
 	if err != nil {

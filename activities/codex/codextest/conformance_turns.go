@@ -56,10 +56,10 @@ func (b *bench) wantOrder(threadID, turnID string) {
 	b.Helper()
 	var order []string
 	for _, e := range b.events.Events(threadID) {
-		switch {
-		case e.Type == codex.EventProgress:
+		switch e.Type {
+		case codex.EventProgress:
 			continue
-		case e.Type == codex.EventItemCompleted:
+		case codex.EventItemCompleted:
 			order = append(order, e.Item.Type)
 		default:
 			order = append(order, string(e.Type))

@@ -1,6 +1,7 @@
 package codextest
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -87,9 +88,9 @@ func (r *Recorder) WaitDelivered(tb testing.TB, messageID string) codex.Event {
 }
 
 func summary(events []codex.Event) string {
-	out := ""
+	var out strings.Builder
 	for _, e := range events {
-		out += string(e.Type) + " " + e.Item.Type + " " + e.Turn.Error + "; "
+		out.WriteString(string(e.Type) + " " + e.Item.Type + " " + e.Turn.Error + "; ")
 	}
-	return out
+	return out.String()
 }

@@ -183,7 +183,7 @@ func cut(w http.ResponseWriter) {
 		panic(http.ErrAbortHandler)
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0) // a reset rather than an orderly end; failing, it is an early end
+		_ = tcp.SetLinger(0) // a reset rather than an orderly end; failing, it is an early end
 	}
-	conn.Close()
+	_ = conn.Close() // cutting it off is the purpose
 }

@@ -123,7 +123,6 @@ func (a *agent) play(ctx context.Context) (err error) {
 
 func (a *agent) answer(ctx context.Context, text string) error {
 	steps := directive.Parse(text)
-	var refusal *toolError
 	var err error
 	switch {
 	case steps != nil:
@@ -135,7 +134,7 @@ func (a *agent) answer(ctx context.Context, text string) error {
 	default:
 		return a.say(ctx, "No directive and no tool tells me what to do.")
 	}
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*toolError](err); ok {
 		return a.say(ctx, "I stop here: "+refusal.Error())
 	}
 	return err

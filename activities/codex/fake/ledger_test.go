@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"coxswain/activities/codex"
@@ -201,9 +202,9 @@ func (s *stage) called() []string {
 func (s *stage) last(tool string) call {
 	s.Helper()
 	calls := s.scene().Calls
-	for i := len(calls) - 1; i >= 0; i-- {
-		if calls[i].Tool == tool {
-			return calls[i]
+	for _, made := range slices.Backward(calls) {
+		if made.Tool == tool {
+			return made
 		}
 	}
 	s.Fatalf("%s was not called: %v", tool, s.called())

@@ -66,7 +66,7 @@ func (p *performance) play() turnRecord {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		agent.stopWhen(p.host.opts.StopTimeout, p.turn.stopping, p.host.ending)
+		agent.stopWhen(p.turn.stopping, p.host.ending, p.host.opts.StopTimeout)
 	}()
 	p.listen(agent)
 	<-agent.exited
@@ -94,7 +94,8 @@ func (p *performance) begin() (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	return agent, agent.send(request)
+	err = agent.send(request)
+	return agent, err
 }
 
 // listen takes the agent's reports until its output ends.

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,9 +29,7 @@ type outcome struct {
 func cox(t *testing.T, env map[string]string, args ...string) outcome {
 	t.Helper()
 	full := map[string]string{"HOME": t.TempDir()}
-	for k, v := range env {
-		full[k] = v
-	}
+	maps.Copy(full, env)
 	var out, errs bytes.Buffer
 	lookup := func(k string) (string, bool) { v, ok := full[k]; return v, ok }
 	code := Main(context.Background(), append([]string{"cox"}, args...), lookup, IO{In: strings.NewReader(""), Out: &out, Err: &errs})
@@ -325,7 +324,7 @@ func checkFlags(t *testing.T, line, example string, flags []urfave.Flag) {
 	if !known["json"] || !known["db"] {
 		t.Errorf("%s lacks the common flags", line)
 	}
-	for _, word := range strings.Fields(example) {
+	for word := range strings.FieldsSeq(example) {
 		if name, found := strings.CutPrefix(word, "--"); found && !known[name] {
 			t.Errorf("%s: the example's --%s does not exist", line, name)
 		}

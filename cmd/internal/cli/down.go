@@ -19,7 +19,7 @@ func (s *stack) lock() (func(), error) {
 		return nil, models.Errorf(models.CodeLedgerUnavailable, "the state directory %s cannot be made", s.stateDir).Because(err)
 	}
 	lock, err := pidlock.Acquire(upLock(s.stateDir))
-	if held, ok := errors.AsType[*pidlock.Held](err); ok {
+	if held, ok := errors.AsType[*pidlock.HeldError](err); ok {
 		return nil, models.Errorf(models.CodeLeaseConflict, "cox up runs already for %s (process %d)", s.stateDir, held.PID).
 			With("holder_pid", held.PID).Hint("cox status shows what it does; cox down stops it")
 	}

@@ -74,8 +74,7 @@ func asError(ctx context.Context, err error) *models.Error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return models.Errorf(models.CodeInterrupted, "interrupted")
 	}
-	var e *models.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*models.Error](err); ok {
 		return helped(e)
 	}
 	return models.Errorf(models.CodeInternal, "%s", err)

@@ -58,8 +58,10 @@ func supersedeEndsTheTurn(h *home, l *ledger.Ledger) {
 // called calls a hanging assignment off: its turn is interrupted and its run ends.
 func (h *home) called(l *ledger.Ledger, id string, want models.AssignmentStatus, args ...string) {
 	h.t.Helper()
-	within(h.t, time.Minute, "its turn starts", func() bool {
-		return len(events(h.t, l, ledger.EventFilter{AssignmentID: id, Types: []string{models.EventTurnStarted}})) == 1
+	// The agent hangs after its heartbeat; before, it could end by itself because
+	// its calls are refused.
+	within(h.t, time.Minute, "its agent hangs", func() bool {
+		return len(events(h.t, l, ledger.EventFilter{AssignmentID: id, Types: []string{models.EventRunHeartbeat}})) == 1
 	})
 	h.ok(&struct{}{}, append([]string{"assignment"}, args...)...)
 	within(h.t, time.Minute, "its run ends", func() bool {

@@ -59,12 +59,12 @@ func content(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	out := ""
+	var out strings.Builder
 	for _, part := range list(map[string]any{"parts": v}, "parts") {
 		s, _ := part["text"].(string)
-		out += s
+		out.WriteString(s)
 	}
-	return out
+	return out.String()
 }
 
 // toldOnce checks that every message whose receipt is in the ledger stands exactly

@@ -186,14 +186,14 @@ func (r *rig) until(what string, fn func(ctx context.Context) (bool, error)) {
 
 // logs is the end of what the children wrote, for a failure.
 func (r *rig) logs() string {
-	out := ""
+	var out strings.Builder
 	found, err := filepath.Glob(filepath.Join(r.state, "*.log"))
 	check(r.t, err)
 	for _, path := range found {
 		text := read(r.t, path)
-		out += "== " + path + "\n" + string(text[max(0, len(text)-6000):])
+		out.WriteString("== " + path + "\n" + string(text[max(0, len(text)-6000):]))
 	}
-	return out
+	return out.String()
 }
 
 // intact fails when Codex's configuration was written or a home of its own was

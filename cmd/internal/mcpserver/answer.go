@@ -60,7 +60,7 @@ func (s *server) refusal(ctx context.Context, name string, c *caller, err error)
 	document, err := json.Marshal(failure{Error: p})
 	if err != nil { // a detail that JSON cannot hold
 		p.Details = nil
-		document, _ = json.Marshal(failure{Error: p}) //nolint:errcheck // strings only: cannot fail
+		document, _ = json.Marshal(failure{Error: p}) // strings only: cannot fail
 	}
 	return result(document, true)
 }
@@ -72,8 +72,7 @@ func (s *server) logRefusal(ctx context.Context, name string, c *caller, code mo
 	if code == models.CodeInternal {
 		level = slog.LevelError
 	}
-	var known *models.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*models.Error](err); ok {
 		cause = known.Cause
 	}
 	attrs := []any{"tool", name, "code", code}

@@ -46,8 +46,9 @@ func checkPrincipal(p models.Principal) error {
 	switch p.Role {
 	case models.RoleAgent, models.RoleIntegrator, models.RoleHuman:
 		return nil
+	default:
+		return models.Invalid("role", "%q must be agent, integrator or human", p.Role)
 	}
-	return models.Invalid("role", "%q must be agent, integrator or human", p.Role)
 }
 
 // worker tells whether the caller is a thread that works on one assignment.

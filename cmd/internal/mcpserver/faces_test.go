@@ -103,7 +103,7 @@ func TestToolsAreDescribed(t *testing.T) {
 // comem section 3: which tools ask for the revision that the caller read.
 func TestRevisionsAreAskedFor(t *testing.T) {
 	tools := connected(t, newFixture(t).person()).list()
-	for _, name := range strings.Fields("create_assignment claim_assignment append_event submit_handoff review_event accept_event reject_event cancel_assignment supersede_assignment") {
+	for name := range strings.FieldsSeq("create_assignment claim_assignment append_event submit_handoff review_event accept_event reject_event cancel_assignment supersede_assignment") {
 		if !slices.Contains(tools[name].InputSchema.Required, "base_revision") {
 			t.Errorf("%s does not require base_revision", name)
 		}

@@ -25,7 +25,7 @@ func assignmentTests() map[string]func(*env) {
 
 func createOnce(e *env) {
 	e.woken()
-	a, err := e.l.CreateAssignment(e.ctx, ledger.As(boss), models.NewAssignment{ID: "task.alpha", TeamID: crew, Title: "Alpha", Priority: 3}, ptr(0))
+	a, err := e.l.CreateAssignment(e.ctx, ledger.As(boss), models.NewAssignment{ID: "task.alpha", TeamID: crew, Title: "Alpha", Priority: 3}, new(0))
 	e.ok(err)
 	same(e, "status", a.Status, models.AssignmentReady)
 	same(e, "revision", a.Revision, 1)
@@ -49,9 +49,9 @@ func createOrder(e *env) {
 		_, err := e.l.CreateAssignment(e.ctx, ledger.As(by), n, base)
 		return err
 	}
-	e.unchanged("one", models.CodeForbidden, func() error { return try(agentA, n, ptr(1)) })
-	e.unchanged("one", models.CodeStaleRevision, func() error { return try(boss, n, ptr(1)) })
-	e.unchanged("one", models.CodeInvalidArgument, func() error { return try(boss, n, ptr(0)) })
+	e.unchanged("one", models.CodeForbidden, func() error { return try(agentA, n, new(1)) })
+	e.unchanged("one", models.CodeStaleRevision, func() error { return try(boss, n, new(1)) })
+	e.unchanged("one", models.CodeInvalidArgument, func() error { return try(boss, n, new(0)) })
 	e.refused(models.CodeForbidden, try(models.Principal{ActorID: "x", Role: "king"}, n, nil))
 	e.refused(models.CodeForbidden, try(models.Principal{Role: models.RoleHuman}, n, nil))
 	n.ID, n.TeamID = "two", "nobody"
@@ -159,7 +159,7 @@ func appendEvents(e *env) {
 	e.create("one")
 	e.claim(agentA, "one")
 	req := ledger.AppendRequest{
-		AssignmentID: "one", Type: "evidence_report", Status: models.EventCompletedGateFailed, Base: ptr(2),
+		AssignmentID: "one", Type: "evidence_report", Status: models.EventCompletedGateFailed, Base: new(2),
 		Payload: map[string]any{"tests": 3},
 	}
 	ev, err := e.l.AppendEvent(e.ctx, ledger.As(agentA), req)

@@ -29,7 +29,7 @@ func claimTests() map[string]func(*env) {
 func claimFields(e *env) {
 	e.create("one")
 	c, err := e.l.ClaimAssignment(e.ctx, ledger.As(agentA), ledger.ClaimRequest{
-		AssignmentID: "one", Base: ptr(1), TTL: time.Hour, SessionKind: models.SessionKindCodexThread,
+		AssignmentID: "one", Base: new(1), TTL: time.Hour, SessionKind: models.SessionKindCodexThread,
 		SessionRef: "019f2093-3b06-7310-bc1f-08ccc3e4f917", InteractiveURL: "codex://threads/019f2093-3b06-7310-bc1f-08ccc3e4f917",
 		WorktreePath: "/repo/example", Branch: "dev", BaseCommit: "a63a2bd3dbb3787b52b3cc644449d76979191f63",
 	})
@@ -138,16 +138,16 @@ func claimOrder(e *env) {
 	}
 	node := models.Principal{ActorID: "node-1", Role: models.RoleNode}
 	e.refused(models.CodeForbidden, try(node, "nowhere", nil))
-	e.refused(models.CodeNotFound, try(agentA, "nowhere", ptr(1)))
+	e.refused(models.CodeNotFound, try(agentA, "nowhere", new(1)))
 	e.create("one")
 	_, err := e.l.CancelAssignment(e.ctx, ledger.As(boss), "one", nil, "no")
 	e.ok(err)
-	e.refused(models.CodeStaleRevision, try(agentA, "one", ptr(1)))
-	e.refused(models.CodeInvalidArgument, try(agentA, "one", ptr(2)))
+	e.refused(models.CodeStaleRevision, try(agentA, "one", new(1)))
+	e.refused(models.CodeInvalidArgument, try(agentA, "one", new(2)))
 	e.create("two")
 	e.claim(agentA, "two")
-	e.refused(models.CodeStaleRevision, try(agentB, "two", ptr(1)))
-	e.refused(models.CodeLeaseConflict, try(agentB, "two", ptr(2)))
+	e.refused(models.CodeStaleRevision, try(agentB, "two", new(1)))
+	e.refused(models.CodeLeaseConflict, try(agentB, "two", new(2)))
 }
 
 func claimAwaitingReview(e *env) {

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"fmt"
+	"strconv"
 	"sync"
 
 	"coxswain/models"
@@ -59,7 +60,7 @@ func contendedClaims(e *env) {
 	e.create("one")
 	e.onlyOne(race(func(i int) error {
 		by := models.Principal{ActorID: fmt.Sprintf("worker-%d", i), Role: models.RoleAgent}
-		_, err := e.l.ClaimAssignment(e.ctx, ledger.As(by), ledger.ClaimRequest{AssignmentID: "one", Base: ptr(1)})
+		_, err := e.l.ClaimAssignment(e.ctx, ledger.As(by), ledger.ClaimRequest{AssignmentID: "one", Base: new(1)})
 		return err
 	}), models.CodeStaleRevision, models.CodeLeaseConflict)
 	runs, err := e.l.Runs(e.ctx, ledger.RunFilter{})
@@ -83,7 +84,7 @@ func contendedBindings(e *env) {
 	e.create("one")
 	c := e.claim(agentA, "one")
 	for _, err := range race(func(i int) error {
-		_, err := e.l.RecordRunBinding(e.ctx, ledger.As(agentA), c.Run.ID, map[string]any{"keys": map[string]any{fmt.Sprint(i): i}}, nil)
+		_, err := e.l.RecordRunBinding(e.ctx, ledger.As(agentA), c.Run.ID, map[string]any{"keys": map[string]any{strconv.Itoa(i): i}}, nil)
 		return err
 	}) {
 		e.ok(err)

@@ -105,10 +105,10 @@ func handoffOrder(e *env) {
 		return err
 	}
 	e.refused(models.CodeForbidden, try(models.Principal{ActorID: "node-1", Role: models.RoleNode}, "nowhere", nil))
-	e.refused(models.CodeNotFound, try(agentA, "nowhere", ptr(1)))
+	e.refused(models.CodeNotFound, try(agentA, "nowhere", new(1)))
 	e.create("one")
-	e.refused(models.CodeStaleRevision, try(agentA, "one", ptr(9)))
-	e.refused(models.CodeInvalidArgument, try(agentA, "one", ptr(1)))
+	e.refused(models.CodeStaleRevision, try(agentA, "one", new(9)))
+	e.refused(models.CodeInvalidArgument, try(agentA, "one", new(1)))
 	e.claim(agentA, "one")
-	e.refused(models.CodeForbidden, try(agentB, "one", ptr(2)))
+	e.refused(models.CodeForbidden, try(agentB, "one", new(2)))
 }

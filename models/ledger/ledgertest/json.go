@@ -1,6 +1,9 @@
 package ledgertest
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // sameJSON compares two values as they are written.
 func sameJSON(e *env, what string, have, want any) {
@@ -9,9 +12,7 @@ func sameJSON(e *env, what string, have, want any) {
 	e.ok(err)
 	w, err := json.MarshalIndent(want, "", " ")
 	e.ok(err)
-	if string(h) != string(w) {
+	if !bytes.Equal(h, w) {
 		e.Fatalf("%s:\nhave %s\nwant %s", what, h, w)
 	}
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -171,8 +171,8 @@ func reviewOrder(e *env) {
 	e.refused(models.CodeInvalidArgument, try(boss, "evt_none", "odd", nil))
 	e.refused(models.CodeNotFound, try(boss, "evt_none", models.DecisionAccept, nil))
 	_, handoff := e.handedOff("one")
-	e.refused(models.CodeStaleRevision, try(boss, handoff.ID, models.DecisionAccept, ptr(2)))
-	e.ok(try(boss, handoff.ID, models.DecisionAccept, ptr(3)))
+	e.refused(models.CodeStaleRevision, try(boss, handoff.ID, models.DecisionAccept, new(2)))
+	e.ok(try(boss, handoff.ID, models.DecisionAccept, new(3)))
 }
 
 func reviewAfterEvent(e *env) {

@@ -104,12 +104,12 @@ func bindingMerges(e *env) {
 	e.create("one")
 	c := e.claim(agentA, "one")
 	before := e.run(c.Run.ID)
-	d, err := e.l.RecordRunBinding(e.ctx, ledger.As(agentA), c.Run.ID, map[string]any{
+	_, err := e.l.RecordRunBinding(e.ctx, ledger.As(agentA), c.Run.ID, map[string]any{
 		"adapter":              map[string]any{"kind": "fake_codex", "version": "1"},
 		"communication_cursor": map[string]any{"last_seen_turn_id": "turn_1"}, "list": []string{"a", "b"},
 	}, map[string]any{"result": "thread_started"})
 	e.ok(err)
-	d, err = e.l.RecordRunBinding(e.ctx, ledger.As(boss), c.Run.ID, map[string]any{
+	d, err := e.l.RecordRunBinding(e.ctx, ledger.As(boss), c.Run.ID, map[string]any{
 		"adapter": map[string]any{"version": nil, "transport": "stdio"}, "list": []string{"c"},
 	}, nil)
 	e.ok(err)

@@ -48,8 +48,7 @@ type errorFields struct {
 // and returns the exit code.
 func (p *program) fail(err error) int {
 	f := errorFields{Code: models.CodeOf(err), Message: err.Error()}
-	var e *models.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*models.Error](err); ok {
 		f.Next, f.Details = e.Next, e.Details
 	}
 	fmt.Fprintf(p.Err, "cox-temporal: %s\n", f.Message)

@@ -81,7 +81,7 @@ func (p *program) serverCommand() *cli.Command {
 		Usage:           "the spelling of the Temporal CLI",
 		HideHelpCommand: true,
 		OnUsageError:    usageError,
-		Action: func(c *cli.Context) error {
+		Action: func(*cli.Context) error {
 			return models.Invalid("arguments", "server needs the word start-dev, and flags after it").Hint("cox-temporal server start-dev --help")
 		},
 		Subcommands: []*cli.Command{{

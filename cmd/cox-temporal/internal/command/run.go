@@ -37,7 +37,7 @@ func (p *program) run(c *cli.Context) error {
 		return err
 	}
 	s, err := devserver.Start(c.Context, o)
-	if c.Context.Err() != nil && err != nil {
+	if c.Err() != nil && err != nil {
 		fmt.Fprintln(p.Err, "cox-temporal: stopped before it was ready")
 		return nil // asked to stop, and stopped
 	}

@@ -103,8 +103,8 @@ func addSearchAttributes(ctx context.Context, c client.Client, name string, want
 		return nil
 	}
 	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: name, SearchAttributes: missing})
-	var refused *serviceerror.InvalidArgument // a reserved name, or no free column of that type
-	if errors.As(err, &refused) {
+	// A reserved name, or no free column of that type.
+	if _, refused := errors.AsType[*serviceerror.InvalidArgument](err); refused {
 		return models.Invalid("search-attribute", "namespace %s cannot have them", name).Because(err)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package devserver
 
 import (
+	"maps"
 	"net/url"
 	"strings"
 	"time"
@@ -58,9 +59,7 @@ func fileStore(path string, pragmas map[string]string) *config.SQL {
 }
 
 func sqlite(name string, attributes, pragmas map[string]string) *config.SQL {
-	for k, v := range pragmas {
-		attributes[k] = v
-	}
+	maps.Copy(attributes, pragmas)
 	return &config.SQL{PluginName: sqliteplugin.PluginName, DatabaseName: name, ConnectAttributes: attributes}
 }
 

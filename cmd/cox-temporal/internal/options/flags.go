@@ -1,5 +1,7 @@
 package options
 
+import "slices"
+
 import "github.com/urfave/cli/v2"
 
 // The names of the flags. Those up to pragma are spelled as in
@@ -60,10 +62,8 @@ func outputFlags() []cli.Flag {
 // given; cli itself lets an unset flag of a command hide a set one before it.
 func nearest(c *cli.Context, name string) (where *cli.Context, given bool) {
 	for _, ctx := range c.Lineage() {
-		for _, set := range ctx.LocalFlagNames() {
-			if set == name {
-				return ctx, true
-			}
+		if slices.Contains(ctx.LocalFlagNames(), name) {
+			return ctx, true
 		}
 	}
 	return c, false
