@@ -65,7 +65,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	if o.NodeID == "" {
-		o.NodeID = ledger.LocalNodeID(o.StateDir)
+		if o.NodeID, err = ledger.KeepNodeID(o.StateDir); err != nil {
+			return err
+		}
 	}
 	node, err := o.Ledger.StartNode(ctx, o.NodeID, hostname(), o.MaxRuns)
 	if err != nil {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,14 +14,43 @@ import (
 
 var notID = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
+// nodeFile keeps a node's id beside the ledger, so that another host name or
+// another place of the folder makes no other node of it.
+func nodeFile(stateDir string) string { return filepath.Join(stateDir, "node-id") }
+
 // LocalNodeID is the id of the node that a state directory makes of this host:
-// two workers with different state directories are two nodes.
+// the one that KeepNodeID wrote, else one made from host name and path. Two
+// workers with different state directories are two nodes. It leaves no trace.
 func LocalNodeID(stateDir string) string {
+	if text, err := os.ReadFile(nodeFile(stateDir)); err == nil {
+		if id := strings.TrimSpace(string(text)); models.CheckID("node", id) == nil {
+			return id
+		}
+	}
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = "node" // a host without a name is still one node per state directory
 	}
-	return models.IDPart(strings.ToLower(notID.ReplaceAllString(host, "-")) + "-" + models.ShortHash(filepath.Clean(stateDir), 6))
+	host = strings.Trim(notID.ReplaceAllString(strings.ToLower(host), "-"), ".-_")
+	return models.IDPart(first(host, "node") + "-" + models.ShortHash(filepath.Clean(stateDir), 6))
+}
+
+// KeepNodeID writes the node's id where it is not kept yet, and returns it. It is
+// called where the id is about to be recorded.
+func KeepNodeID(stateDir string) (string, error) {
+	id := LocalNodeID(stateDir)
+	if err := os.MkdirAll(stateDir, 0o700); err != nil {
+		return id, unavailable(stateDir, err)
+	}
+	f, err := os.OpenFile(nodeFile(stateDir), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return LocalNodeID(stateDir), nil
+	}
+	if err != nil {
+		return id, unavailable(stateDir, err)
+	}
+	_, err = f.WriteString(id + "\n")
+	return id, errors.Join(err, f.Close())
 }
 
 // StartNode registers a node whose worker starts: its incarnation rises, its

@@ -30,7 +30,10 @@ func (in *call) node() (string, error) {
 		return id, nil
 	}
 	paths, err := in.paths()
-	return ledger.LocalNodeID(paths.StateDir), err
+	if err != nil {
+		return "", err
+	}
+	return ledger.KeepNodeID(paths.StateDir)
 }
 
 func nodeList(ctx context.Context, in *call) error {
