@@ -12,10 +12,11 @@ import (
 // built of such parts (design, the workflows).
 const MaxIDPart = 64
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// CheckID refuses an id that a caller chose outside [A-Za-z0-9._-]{1,64}. The
-// field names the argument in the error.
+// CheckID refuses an id that a caller chose outside
+// [A-Za-z0-9][A-Za-z0-9._-]{0,63}: an id that began with a dash would read as a
+// flag, and "." and ".." as folders. The field names the argument in the error.
 func CheckID(field, id string) error {
 	if idPattern.MatchString(id) {
 		return nil
@@ -23,7 +24,7 @@ func CheckID(field, id string) error {
 	if id == "" {
 		return Invalid(field, "is required")
 	}
-	return Invalid(field, "%q must be 1 to 64 of the characters A-Z a-z 0-9 . _ -", id)
+	return Invalid(field, "%q must be 1 to 64 of the characters A-Z a-z 0-9 . _ -, the first a letter or a digit", id)
 }
 
 // ShortHash returns the first n hex digits of the SHA-256 of the text.

@@ -65,12 +65,12 @@ func TestCommandAndMessageIDsAreStableAndClean(t *testing.T) {
 }
 
 func TestCheckID(t *testing.T) {
-	for _, id := range []string{"a", "A-z_0.9", strings.Repeat("x", 64)} {
+	for _, id := range []string{"a", "7", "A-z_0.9", strings.Repeat("x", 64)} {
 		if err := models.CheckID("team", id); err != nil {
 			t.Errorf("%q refused: %v", id, err)
 		}
 	}
-	for _, id := range []string{"", "a b", "a/b", "a:b", "ä", "a\n", strings.Repeat("x", 65)} {
+	for _, id := range []string{"", "a b", "a/b", "a:b", "ä", "a\n", ".", "..", "-x", "_x", ".a", strings.Repeat("x", 65)} {
 		err := models.CheckID("team", id)
 		if !models.IsCode(err, models.CodeInvalidArgument) || !strings.HasPrefix(err.Error(), "team: ") {
 			t.Errorf("%q: %v", id, err)

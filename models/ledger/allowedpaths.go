@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -56,6 +57,8 @@ func allowedPath(entry, root string) (string, error) {
 		return refuse("must be relative to the workspace, with slashes")
 	case hasParent(p):
 		return refuse("must not leave the workspace by \"..\"")
+	case slices.ContainsFunc(segments(p), isGitName):
+		return refuse("is a part of .git, in which agents cannot write")
 	case !doublestar.ValidatePattern(p):
 		return refuse("is not a valid pattern")
 	}
@@ -63,9 +66,38 @@ func allowedPath(entry, root string) (string, error) {
 }
 
 // hasParent tells whether any segment, in an alternative too, is "..".
-func hasParent(p string) bool {
-	segments := strings.FieldsFunc(p, func(r rune) bool { return strings.ContainsRune(`/\{},`, r) })
-	return slices.Contains(segments, "..")
+func hasParent(p string) bool { return slices.Contains(segments(p), "..") }
+
+// segments are the names between slashes, those of alternatives too.
+func segments(p string) []string {
+	return strings.FieldsFunc(p, func(r rune) bool { return strings.ContainsRune(`/\{},`, r) })
+}
+
+// isGitName tells whether a name is Git's folder, on file systems too that do
+// not tell capitals apart.
+func isGitName(name string) bool { return strings.EqualFold(name, ".git") }
+
+// checkContextRefs refuses a document outside the workspace, since agents read
+// context_refs relative to it.
+func checkContextRefs(refs []models.ContextRef) error {
+	for _, ref := range refs {
+		p := strings.TrimSpace(ref.Path)
+		why := ""
+		switch {
+		case p == "":
+			why = "is blank"
+		case strings.ContainsFunc(p, unicode.IsControl):
+			why = "holds a control character"
+		case filepath.IsAbs(p) || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || len(p) > 1 && p[1] == ':':
+			why = "must be relative to the workspace"
+		case slices.Contains(strings.FieldsFunc(p, func(r rune) bool { return r == '/' || r == '\\' }), ".."):
+			why = "must not leave the workspace by \"..\""
+		default:
+			continue
+		}
+		return models.Invalid("metadata.context_refs", "%q %s", ref.Path, why).With("entry", ref.Path)
+	}
+	return nil
 }
 
 // tidy removes empty and "." segments of plain paths; a pattern keeps its text

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -100,8 +101,12 @@ func (tx *Tx) isNew(id string, base *int) error {
 		return err
 	}
 	if base != nil && *base != 0 {
-		return models.Errorf(models.CodeStaleRevision, "base_revision: a new assignment has base revision 0, not %d", *base).
-			With("revision", old.Revision).Hint("cox assignment show %s", id)
+		refusal := models.Errorf(models.CodeStaleRevision, "base_revision: a new assignment has base revision 0, not %d", *base).
+			With("revision", old.Revision)
+		if found {
+			return refusal.Hint("cox assignment show %s", id)
+		}
+		return refusal.Hint("leave the base revision out, or name 0")
 	}
 	if found {
 		return models.Invalid("assignment_id", "%q is already in the ledger", id).With("revision", old.Revision).Hint("cox assignment show %s", id)
@@ -118,6 +123,11 @@ func newAssignment(n models.NewAssignment, ws models.Workspace) (models.Assignme
 	if err := required("title", n.Title); err != nil {
 		return a, err
 	}
+	for i, criterion := range n.AcceptanceCriteria {
+		if strings.TrimSpace(criterion) == "" {
+			return a, models.Invalid("acceptance_criteria", "entry %d is blank", i+1).With("index", i)
+		}
+	}
 	var err error
 	if a.AllowedPaths, err = allowedPaths(n.AllowedPaths, ws.RepoRoot); err != nil {
 		return a, err
@@ -127,6 +137,9 @@ func newAssignment(n models.NewAssignment, ws models.Workspace) (models.Assignme
 		return a, err
 	}
 	if a.Metadata, err = models.NormaliseMetadata(metadata); err != nil {
+		return a, err
+	}
+	if err := checkContextRefs(a.ContextRefs()); err != nil {
 		return a, err
 	}
 	return a, checkTarget(a.Metadata)

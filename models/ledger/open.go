@@ -106,8 +106,11 @@ func unavailable(path string, err error) error {
 // prepareFile makes the directory and the empty file with private modes, since
 // SQLite would create it readable for others.
 func prepareFile(o Options) error {
-	_, err := os.Stat(o.Path)
+	info, err := os.Stat(o.Path)
 	switch {
+	case err == nil && info.IsDir():
+		return models.Errorf(models.CodeLedgerUnavailable, "the ledger %s cannot be opened: it is a directory", o.Path).
+			Hint("name the file, such as %s", filepath.Join(o.Path, "ledger.db"))
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"coxswain/models"
@@ -18,6 +19,19 @@ const operationHandoff = "submit_handoff"
 // checkSecrets refuses arguments in which a secret is detected. The error names
 // the field and the rule, never the value.
 func checkSecrets(canonical []byte) error { return scanSecrets(canonical) }
+
+// checkCallSecrets refuses a call in which a secret is detected: in its
+// arguments, its request id or its caller's id, all of which are stored.
+func checkCallSecrets(c *Call, canonical []byte) error {
+	caller, err := json.Marshal(map[string]string{"actor_id": c.By.ActorID, "request_id": c.RequestID})
+	if err != nil {
+		return models.Invalid("arguments", "cannot be encoded").Because(err)
+	}
+	if err := scanSecrets(caller); err != nil {
+		return err
+	}
+	return checkSecrets(canonical)
+}
 
 // secretRefused records that a bound run's call was refused, field and rule
 // only, and asks a person at the third refusal of a run or at a refused handoff.

@@ -67,17 +67,20 @@ func (l *Ledger) transact(ctx context.Context, d durability, by models.Principal
 	return translate(err)
 }
 
-// write runs one operation that a caller asked for: secret check, replay check,
-// change, request record. args are the canonical arguments: everything that
+// write runs one operation that a caller asked for: size limits, secret check,
+// replay check, change, request record. in are the canonical arguments: everything that
 // tells this call from another one, free texts included.
-func write[T any](ctx context.Context, l *Ledger, c *Call, operation string, args any, fn func(*Tx) (T, error)) (T, error) {
+func write[T any](ctx context.Context, l *Ledger, c *Call, operation string, in args, fn func(*Tx) (T, error)) (T, error) {
 	var out T
-	canonical, err := json.Marshal(args)
+	if err := checkLimits(in); err != nil {
+		return out, err
+	}
+	canonical, err := json.Marshal(in)
 	if err != nil {
 		return out, models.Invalid("arguments", "cannot be encoded").Because(err)
 	}
-	if err := checkSecrets(canonical); err != nil {
-		return out, l.secretRefused(ctx, c, operation, args, err)
+	if err := checkCallSecrets(c, canonical); err != nil {
+		return out, l.secretRefused(ctx, c, operation, in, err)
 	}
 	err = l.transact(ctx, full, c.By, func(tx *Tx) error {
 		done, err := tx.replay(c, operation, canonical, &out)

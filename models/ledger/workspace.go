@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"path/filepath"
+	"strings"
 
 	"coxswain/models"
 )
@@ -57,6 +58,9 @@ func (tx *Tx) registerWorkspace(n NewWorkspace) (models.Workspace, error) {
 	if w, err = n.over(old); err != nil {
 		return w, err
 	}
+	if err := tx.sparesLedger(w.RepoRoot); err != nil {
+		return w, err
+	}
 	if err := tx.rootIsFree(w); err != nil {
 		return w, err
 	}
@@ -74,13 +78,40 @@ func (n NewWorkspace) check() error {
 	if err := models.CheckID("workspace_id", n.ID); err != nil {
 		return err
 	}
-	if n.RepoRoot != "" && !filepath.IsAbs(n.RepoRoot) {
-		return models.Invalid("repo_root", "%q must be an absolute path", n.RepoRoot)
+	if err := checkRoot(n.RepoRoot); err != nil {
+		return err
 	}
 	if n.MaxRuns < 0 {
 		return models.Invalid("max_runs", "must not be negative")
 	}
 	return nil
+}
+
+// checkRoot refuses a root that is not one clear place. Blank keeps what is
+// stored; a slash at the end is forgiven.
+func checkRoot(root string) error {
+	switch {
+	case root == "":
+		return nil
+	case !filepath.IsAbs(root):
+		return models.Invalid("repo_root", "%q must be an absolute path", root)
+	case filepath.Clean(root) == filepath.Dir(filepath.Clean(root)):
+		return models.Invalid("repo_root", "%q is the whole file system; name one folder", root)
+	case filepath.Clean(root) != root && filepath.Clean(root)+string(filepath.Separator) != root:
+		return models.Invalid("repo_root", "%q must be written without \".\", \"..\" and double slashes", root)
+	}
+	return nil
+}
+
+// sparesLedger refuses a root above the ledger's file, in which agents may not
+// write.
+func (tx *Tx) sparesLedger(root string) error {
+	within, err := filepath.Rel(root, tx.l.path)
+	if root == "" || err != nil || within == ".." || strings.HasPrefix(within, ".."+string(filepath.Separator)) {
+		return nil // another volume has no relative path, and cannot contain the file either
+	}
+	return models.Invalid("repo_root", "%s contains the ledger %s, which agents must not write", root, tx.l.path).
+		Hint("keep the ledger elsewhere: --db, --state-dir or COX_STATE_DIR")
 }
 
 // over lays the given fields over a stored workspace.

@@ -51,6 +51,9 @@ func assignmentList(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	if err := in.known(ctx, l, "workspace", "team"); err != nil {
+		return err
+	}
 	all, err := l.Assignments(ctx, ledger.AssignmentFilter{
 		WorkspaceID: in.text("workspace"), TeamID: in.text("team"), Statuses: statuses, Limit: in.whole("limit"),
 	})

@@ -123,7 +123,7 @@ func (in *call) metadata() (map[string]any, error) {
 func contextRefs(given any, entries []string) ([]any, error) {
 	list, ok := given.([]any)
 	if given != nil && !ok {
-		return nil, models.Invalid("metadata.context_refs", "must be a list")
+		return nil, models.Invalid("metadata.context_refs", "must be a list of objects such as {\"path\":\"docs/a.md\"}")
 	}
 	for _, entry := range entries {
 		path, headings, _ := strings.Cut(entry, "#")

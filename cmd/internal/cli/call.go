@@ -25,6 +25,10 @@ type call struct {
 // begin checks what the parser left and resolves every option of the leaf.
 func (a *app) begin(c *urfave.Context, l leaf) (*call, error) {
 	in := &call{app: a, values: map[string]value{}}
+	// first, since an option that came too late would be reported as missing
+	if err := a.flagsFirst(c, l); err != nil {
+		return nil, err
+	}
 	for _, o := range append(slices.Clone(l.options), commonOptions()...) {
 		v, err := a.resolve(c, o)
 		if err != nil {
@@ -40,13 +44,6 @@ func (a *app) begin(c *urfave.Context, l leaf) (*call, error) {
 
 func (a *app) positional(c *urfave.Context, l leaf) (string, error) {
 	given := c.Args().Slice()
-	if !slices.Contains(a.args, "--") {
-		for _, arg := range given {
-			if strings.HasPrefix(arg, "-") && arg != "-" {
-				return "", flagAfterArgument(arg)
-			}
-		}
-	}
 	allowed := 1
 	if l.argument == "" {
 		allowed = 0
@@ -166,7 +163,7 @@ func idFrom(text string) string {
 		}
 		return '-'
 	}, text)
-	return models.IDPart(strings.Trim(mapped, "-."))
+	return models.IDPart(strings.TrimLeft(strings.TrimRight(mapped, "-."), "-._"))
 }
 
 // raw is an option's value as it was given, to pass it on to a child.

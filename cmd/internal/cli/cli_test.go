@@ -280,7 +280,7 @@ func TestInterruptedCommandsExitWith130(t *testing.T) {
 		v, ok := map[string]string{"HOME": home, "COX_NODE": "n"}[k]
 		return v, ok
 	}
-	code := Main(ctx, []string{"cox", "--json", "workspace", "add", home}, lookup, IO{Out: &out, Err: &errs})
+	code := Main(ctx, []string{"cox", "--json", "workspace", "add", t.TempDir()}, lookup, IO{Out: &out, Err: &errs})
 	if code != exitInterrupted {
 		t.Errorf("exit %d: %s", code, errs.String())
 	}
@@ -342,7 +342,7 @@ func TestTextOfAgentsCannotSteerTheTerminal(t *testing.T) {
 }
 
 func TestIDsAreMadeOfAnyName(t *testing.T) {
-	for name, want := range map[string]string{"My Site": "My-Site", "..": "", "über": "ber", `DOMAIN\me`: "DOMAIN-me", "a_b.c-d": "a_b.c-d"} {
+	for name, want := range map[string]string{"My Site": "My-Site", "..": "", "über": "ber", `DOMAIN\me`: "DOMAIN-me", "_apt": "apt", "x_": "x_", "a_b.c-d": "a_b.c-d"} {
 		if got := idFrom(name); got != want {
 			t.Errorf("%q gives %q, want %q", name, got, want)
 		}

@@ -30,6 +30,9 @@ func events(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	if err := in.known(ctx, l, "workspace", "team", "assignment", "run"); err != nil {
+		return err
+	}
 	found, err := l.Events(ctx, ledger.EventFilter{
 		After: int64(in.whole("after")), WorkspaceID: in.text("workspace"), TeamID: in.text("team"), AssignmentID: in.text("assignment"),
 		RunID: in.text("run"), Types: in.list("type"), Limit: in.whole("limit"), Newest: in.on("newest"),

@@ -34,6 +34,9 @@ func interventionList(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	if err := in.known(ctx, l, "workspace", "team", "run"); err != nil {
+		return err
+	}
 	filter := ledger.InterventionFilter{WorkspaceID: in.text("workspace"), TeamID: in.text("team"), RunID: in.text("run"), Status: in.text("status")}
 	if filter.Status == "all" {
 		filter.Status = ""

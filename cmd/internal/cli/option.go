@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"math"
 	"slices"
@@ -293,8 +294,12 @@ func parseObject(name, raw string) (map[string]any, error) {
 		return map[string]any{}, nil
 	}
 	var out map[string]any
-	if err := json.Unmarshal([]byte(raw), &out); err != nil || out == nil {
+	err := json.Unmarshal([]byte(raw), &out)
+	if _, broken := errors.AsType[*json.SyntaxError](err); broken {
 		return nil, models.Invalid(name, "must be a JSON object").Because(err)
+	}
+	if err != nil || out == nil { // other JSON, which the cause would describe by types of the program
+		return nil, models.Invalid(name, "must be a JSON object such as {\"key\":\"value\"}")
 	}
 	return out, nil
 }

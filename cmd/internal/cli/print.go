@@ -116,9 +116,20 @@ func newTable() table.Writer {
 func row[T any](cells []T) table.Row {
 	out := make(table.Row, 0, len(cells))
 	for _, c := range cells {
-		out = append(out, show(c))
+		out = append(out, cut(show(c)))
 	}
 	return out
+}
+
+// maxCell is the widest a cell of a table gets, in characters; what is cut off
+// stands in the answer of show and in the document of --json.
+const maxCell = 80
+
+func cut(s string) string {
+	if letters := []rune(s); len(letters) > maxCell {
+		return string(letters[:maxCell-1]) + "…"
+	}
+	return s
 }
 
 func trimLines(rendered string) string {

@@ -40,6 +40,9 @@ func reviewList(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	if err := in.known(ctx, l, "workspace", "team"); err != nil {
+		return err
+	}
 	reviews, err := l.PendingReviews(ctx, ledger.ReviewFilter{WorkspaceID: in.text("workspace"), TeamID: in.text("team")})
 	if err != nil {
 		return err

@@ -31,6 +31,9 @@ func runList(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	if err := in.known(ctx, l, "workspace", "team", "assignment"); err != nil {
+		return err
+	}
 	runs, err := l.Runs(ctx, ledger.RunFilter{
 		WorkspaceID: in.text("workspace"), TeamID: in.text("team"), AssignmentID: in.text("assignment"),
 		ActorID: in.text("by"), OpenOnly: in.on("open"), Limit: in.whole("limit"),

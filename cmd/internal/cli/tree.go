@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -100,7 +101,54 @@ func usageError(c *urfave.Context, err error, _ bool) error {
 	return models.Errorf(models.CodeInvalidArgument, "%s", err).With("field", "flags").Hint("%s --help", c.Command.HelpName)
 }
 
-func flagAfterArgument(flag string) error {
+// flagsFirst refuses a flag behind an argument, where the parser does not look.
+func (a *app) flagsFirst(c *urfave.Context, l leaf) error {
+	if slices.Contains(a.args, "--") {
+		return nil
+	}
+	for _, arg := range c.Args().Slice() {
+		if strings.HasPrefix(arg, "-") && arg != "-" {
+			return flagAfterArgument(arg).Hint("%s", corrected(c, l))
+		}
+	}
+	return nil
+}
+
+// corrected is the command line with its flags in front. Values are left out:
+// they are long, and an error is no place for what may be a secret.
+func corrected(c *urfave.Context, l leaf) string {
+	takes := map[string]bool{}
+	for _, o := range append(slices.Clone(l.options), commonOptions()...) {
+		takes[o.name] = o.kind != truthKind
+	}
+	words := []string{c.Command.HelpName}
+	add := func(name string) {
+		words = append(words, "--"+name)
+		if takes[name] {
+			words = append(words, "…")
+		}
+	}
+	for _, name := range c.LocalFlagNames() {
+		add(name)
+	}
+	argument, rest := c.Args().First(), c.Args().Tail()
+	for i := 0; i < len(rest); i++ {
+		if !strings.HasPrefix(rest[i], "-") {
+			continue
+		}
+		name, _, joined := strings.Cut(strings.TrimLeft(rest[i], "-"), "=")
+		add(name)
+		if takes[name] && !joined {
+			i++ // its value
+		}
+	}
+	if l.argument != "" {
+		words = append(words, shellWord(argument))
+	}
+	return strings.Join(words, " ")
+}
+
+func flagAfterArgument(flag string) *models.Error {
 	return models.Invalid("arguments", "flags go before arguments; %q came after one", flag).
 		Hint("move it before the argument, or put -- before an argument that begins with a dash")
 }

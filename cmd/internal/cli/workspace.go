@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 
@@ -22,7 +23,7 @@ func (a *app) workspaceCommand() *urfave.Command {
 				{name: "id", kind: identKind, usage: "the workspace's `ID`; default: made from the folder's name"},
 				{name: "name", usage: "`NAME` for people; default: the folder's name"},
 				nodeOption(),
-				{name: "max-runs", kind: wholeKind, env: []string{"COX_MAX_RUNS"}, usage: "at most `N` runs at a time; without it no limit, or what is stored"},
+				{name: "max-runs", kind: wholeKind, usage: "at most `N` runs at a time; without it no limit, or what is stored"},
 			},
 			run: workspaceAdd,
 		},
@@ -44,7 +45,13 @@ func workspaceAdd(ctx context.Context, in *call) error {
 		path = "."
 	}
 	repo, err := gitscope.Discover(ctx, path)
+	if refusal, ok := errors.AsType[*models.Error](err); ok && refusal.Next == "" {
+		return refusal.Hint("name a folder that exists: cox workspace add PATH")
+	}
 	if err != nil {
+		return err
+	}
+	if err := in.checkRoot(repo.Root); err != nil {
 		return err
 	}
 	branch, err := repo.DefaultBranch(ctx)
@@ -66,6 +73,9 @@ func workspaceAdd(ctx context.Context, in *call) error {
 	}
 	return in.answer(fields{"workspace": w, "replayed": c.Replayed}, func(p *printer) {
 		p.line("Workspace %s is %s", w.ID, w.RepoRoot)
+		if w.GitCommonDir == "" {
+			p.line("It is no Git repository: agents work in the folder itself, and hand-offs name no commit.")
+		}
 		p.line("next: cox team create --workspace %s TEAM", w.ID)
 	})
 }

@@ -14,6 +14,8 @@ func assignmentTests() map[string]func(*env) {
 		"assignment/session_bind_from_hint":      bindFromHint,
 		"assignment/explicit_session_bind_stays": bindStays,
 		"assignment/allowed_paths":               pathsChecked,
+		"assignment/context_refs":                contextRefsChecked,
+		"assignment/limits":                      limitsChecked,
 		"assignment/dependencies":                dependencies,
 		"assignment/planning_order":              planningOrder,
 		"assignment/detail":                      detail,
@@ -64,6 +66,8 @@ func createOrder(e *env) {
 	e.refused(models.CodeInvalidArgument, try(boss, n, nil))
 	_, err := e.l.Assignment(e.ctx, "two")
 	e.refused(models.CodeNotFound, err)
+	fresh := e.refused(models.CodeStaleRevision, try(boss, models.NewAssignment{ID: "two", TeamID: crew, Title: "t"}, new(1)))
+	same(e, "no hint at what is not there", strings.Contains(fresh.Next, "show"), false)
 }
 
 func bindFromHint(e *env) {
@@ -88,11 +92,58 @@ func pathsChecked(e *env) {
 		n.AllowedPaths = []string{"src/", "./docs/**", "/repo/example/cmd", "a/{b,c}/*.go"}
 	})
 	same(e, "cleaned", strings.Join(a.AllowedPaths, " "), "src docs/** cmd a/{b,c}/*.go")
-	for _, bad := range []string{"", " ", "/etc/passwd", "../x", "a/../../b", "a/{x,..}/b", "~/x", "src/[a", "{a", "c:/x", "a\nb"} {
+	for _, bad := range []string{"", " ", "/etc/passwd", "../x", "a/../../b", "a/{x,..}/b", "~/x", "src/[a", "{a", "c:/x", "a\nb", ".git", ".git/hooks/**", "a/.GIT/config", "{src,.git}/x"} {
 		_, err := e.l.CreateAssignment(e.ctx, ledger.As(boss), models.NewAssignment{ID: "bad", TeamID: crew, Title: "t", AllowedPaths: []string{"ok", bad}}, nil)
 		refusal := e.refused(models.CodeInvalidArgument, err)
 		same(e, "the named entry", refusal.Details["entry"], any(bad))
 	}
+}
+
+func contextRefsChecked(e *env) {
+	refs := func(path string) map[string]any {
+		return map[string]any{"context_refs": []any{map[string]any{"path": path}}}
+	}
+	e.create("one", func(n *models.NewAssignment) { n.Metadata = refs("docs/a..b.md") })
+	for _, bad := range []string{"/etc/passwd", "../x", "a/../../b", "~/x", "c:/x", " ", "a\nb"} {
+		_, err := e.l.CreateAssignment(e.ctx, ledger.As(boss), models.NewAssignment{ID: "bad", TeamID: crew, Title: "t", Metadata: refs(bad)}, nil)
+		refusal := e.refused(models.CodeInvalidArgument, err)
+		same(e, "the named entry", refusal.Details["entry"], any(bad))
+	}
+}
+
+// limitsChecked tries each limit at its edge and one beyond it.
+func limitsChecked(e *env) {
+	long := func(n int) string { return strings.Repeat("ä", n) }
+	e.create("edge", func(n *models.NewAssignment) {
+		n.Title, n.AcceptanceCriteria = long(ledger.MaxTitle), make([]string, ledger.MaxCriteria)
+		for i := range n.AcceptanceCriteria {
+			n.AcceptanceCriteria[i] = "c"
+		}
+		n.AcceptanceCriteria[0] = long(ledger.MaxCriterion)
+	})
+	for field, change := range map[string]func(*models.NewAssignment){
+		"title":               func(n *models.NewAssignment) { n.Title = long(ledger.MaxTitle + 1) },
+		"acceptance_criteria": func(n *models.NewAssignment) { n.AcceptanceCriteria = []string{"ok", long(ledger.MaxCriterion + 1)} },
+		"metadata":            func(n *models.NewAssignment) { n.Metadata = map[string]any{"k": strings.Repeat("x", ledger.MaxObject)} },
+	} {
+		n := models.NewAssignment{ID: "big", TeamID: crew, Title: "t"}
+		change(&n)
+		_, err := e.l.CreateAssignment(e.ctx, ledger.As(boss), n, nil)
+		refusal := e.refused(models.CodeInvalidArgument, err)
+		same(e, "the named field", refusal.Details["field"], any(field))
+		same(e, "limit and size", refusal.Details["limit"] != nil && refusal.Details["size"] != nil, true)
+	}
+	for _, n := range []models.NewAssignment{
+		{Title: "red \x1b[31m"}, {Title: "t", AcceptanceCriteria: []string{"ok", " "}}, {Title: "t", AcceptanceCriteria: make([]string, ledger.MaxCriteria+1)},
+	} {
+		n.ID, n.TeamID = "bad", crew
+		_, err := e.l.CreateAssignment(e.ctx, ledger.As(boss), n, nil)
+		e.refused(models.CodeInvalidArgument, err)
+	}
+	_, err := e.l.CancelAssignment(e.ctx, ledger.As(boss), "edge", nil, long(ledger.MaxText+1))
+	same(e, "field of a reason", e.refused(models.CodeInvalidArgument, err).Details["field"], any("reason"))
+	_, err = e.l.CancelAssignment(e.ctx, ledger.As(boss), "edge", nil, long(ledger.MaxText))
+	e.ok(err)
 }
 
 func dependencies(e *env) {

@@ -10,8 +10,19 @@ import (
 func secretTests() map[string]func(*env) {
 	return map[string]func(*env){
 		"secret/refused_in_every_free_text": secretFields,
+		"secret/refused_in_the_caller":      secretCaller,
 		"secret/innocent_texts_pass":        secretInnocent,
 	}
+}
+
+// secretCaller puts a token into the parts of a call that are no arguments.
+func secretCaller(e *env) {
+	const token = "ghp_" + "0123456789abcdefABCDEF0123456789abcd"
+	n := models.NewAssignment{ID: "n", TeamID: crew, Title: "t"}
+	_, err := e.l.CreateAssignment(e.ctx, ledger.As(boss).Request(token), n, nil)
+	same(e, "field", e.refused(models.CodeSecretDetected, err).Details["field"], any("request_id"))
+	_, err = e.l.CreateAssignment(e.ctx, ledger.As(models.Principal{ActorID: token, Role: models.RoleHuman}), n, nil)
+	same(e, "field", e.refused(models.CodeSecretDetected, err).Details["field"], any("actor_id"))
 }
 
 // secretFields puts a key header into each free text and demands the refusal, its

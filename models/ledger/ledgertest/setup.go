@@ -1,6 +1,8 @@
 package ledgertest
 
 import (
+	"path/filepath"
+
 	"coxswain/models"
 	"coxswain/models/ledger"
 )
@@ -35,8 +37,10 @@ func workspaceUpsert(e *env) {
 	sameJSON(e, "stored workspace", stored, w)
 	_, err = e.l.RegisterWorkspace(e.ctx, ledger.As(ann), ledger.NewWorkspace{ID: "not an id"})
 	e.refused(models.CodeInvalidArgument, err)
-	_, err = e.l.RegisterWorkspace(e.ctx, ledger.As(ann), ledger.NewWorkspace{ID: "rel", RepoRoot: "repo"})
-	e.refused(models.CodeInvalidArgument, err)
+	for _, root := range []string{"repo", "/", "/repo/../etc", "/repo//x", filepath.Dir(e.l.Path())} {
+		_, err = e.l.RegisterWorkspace(e.ctx, ledger.As(ann), ledger.NewWorkspace{ID: "rel", RepoRoot: root})
+		e.refused(models.CodeInvalidArgument, err)
+	}
 	_, err = e.l.Workspace(e.ctx, "nowhere")
 	e.refused(models.CodeNotFound, err)
 }
