@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io"
+	"sync/atomic"
 
 	"coxswain/activities/gitscope"
 	"coxswain/cmd/internal/mcpserver"
@@ -36,10 +37,26 @@ func mcp(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	return mcpserver.Serve(ctx, mcpserver.Options{
+	out := &frameOut{WriteCloser: writeCloser(in.io.Out)}
+	err = mcpserver.Serve(ctx, mcpserver.Options{
 		Ledger: l, Token: token, Principal: principal, Head: head, Version: Version, Logger: in.log(),
-		In: readCloser(in.io.In), Out: writeCloser(in.io.Out),
+		In: readCloser(in.io.In), Out: out,
 	})
+	in.wrote = out.closed.Load()
+	return err
+}
+
+// frameOut tells whether stdout was given to frames. If so, no document of this
+// invocation can follow them.
+type frameOut struct {
+	io.WriteCloser
+	closed atomic.Bool // the server closes what it served over, and no other
+}
+
+// Close implements io.Closer.
+func (o *frameOut) Close() error {
+	o.closed.Store(true)
+	return o.WriteCloser.Close()
 }
 
 // openForMCP opens the ledger; a token can only be of one that exists.

@@ -29,7 +29,7 @@ func decode[In any](schema *jsonschema.Schema, raw json.RawMessage) (In, error) 
 		return in, nil
 	}
 	if err := json.Unmarshal(raw, &in); err != nil {
-		return in, wrongType(err)
+		return in, wrongType(schema, err)
 	}
 	return in, nil
 }
@@ -58,11 +58,38 @@ func checkFields(schema *jsonschema.Schema, given map[string]json.RawMessage) er
 }
 
 // wrongType says which field has a value of another type, and never the value.
-func wrongType(err error) error {
+func wrongType(schema *jsonschema.Schema, err error) error {
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) || mismatch.Field == "" {
 		return models.Invalid("arguments", "cannot be read").Because(err)
 	}
-	kind := strings.Fields(mismatch.Value)[0] // "number 1.5" would repeat the value
-	return models.Invalid(mismatch.Field, "a JSON %s cannot be read as %s", kind, mismatch.Type)
+	// the path begins with the Go names of embedded structs, which are no arguments
+	for name := range strings.SplitSeq(mismatch.Field, ".") {
+		if property := schema.Properties[name]; property != nil {
+			return models.Invalid(name, "must be %s", wanted(property))
+		}
+	}
+	return models.Invalid("arguments", "cannot be read").Because(err)
+}
+
+// wanted names the values that a property takes, in JSON's words: the Go type of
+// a mismatch is that of a list's element when the element is wrong.
+func wanted(property *jsonschema.Schema) string {
+	types := append([]string{property.Type}, property.Types...)
+	switch {
+	case slices.Contains(types, "object"):
+		return "an object"
+	case slices.Contains(types, "array") && property.Items != nil && property.Items.Type == "string":
+		return "a list of texts"
+	case slices.Contains(types, "array"):
+		return "a list"
+	case slices.Contains(types, "integer"):
+		return "a whole number of at most 64 bits"
+	case slices.Contains(types, "number"):
+		return "a number"
+	case slices.Contains(types, "boolean"):
+		return "true or false"
+	default:
+		return "a text"
+	}
 }

@@ -53,7 +53,11 @@ func serve(t *testing.T, o Options) *client {
 	c := &client{t: t, in: inW, lines: make(chan string, 64), done: make(chan error, 1), logs: &logBuffer{}, stop: stop}
 	o.In, o.Out, o.Version = inR, outW, "test"
 	o.Logger = slog.New(slog.NewJSONHandler(c.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	go func() { c.done <- Serve(ctx, o) }()
+	go func() {
+		err := Serve(ctx, o)
+		outW.Close() // a refused server leaves it open; a pipe's Close returns nil
+		c.done <- err
+	}()
 	go func() {
 		defer close(c.lines)
 		for lines := bufio.NewReader(outR); ; {

@@ -18,6 +18,8 @@
 //   - Every outcome of a tool is one JSON object, as structured content and as
 //     text: {"ok":true, …} or {"ok":false,"error":{code,message,next,details}}.
 //     Protocol errors are left for what is no tool's business.
+//   - A line that is no frame is answered with a JSON-RPC error and ends nothing,
+//     unless it is too long to be read. No error has the code 0.
 //   - A call that was read is answered before the end of In ends the server.
 //
 // The handshake:

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -69,6 +70,19 @@ func (g *gate) advance(method string) {
 	case methodInitialized:
 		g.state.CompareAndSwap(gateGreeted, gateReady)
 	}
+}
+
+// coded gives an error of the SDK that has no code one of JSON-RPC: the SDK
+// writes 0 for those, as when a request comes before initialize.
+func (g *gate) coded(err error) error {
+	if known, ok := errors.AsType[*jsonrpc.Error](err); ok && known.Code != 0 {
+		return err
+	}
+	code := int64(jsonrpc.CodeInternalError)
+	if g.state.Load() == gateNew {
+		code = jsonrpc.CodeInvalidRequest
+	}
+	return &jsonrpc.Error{Code: code, Message: err.Error()}
 }
 
 // checkVersion refuses a frame that names a protocol the server does not speak.

@@ -1,13 +1,14 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"coxswain/models"
 )
@@ -74,8 +75,8 @@ func TestNothingRunsBeforeTheHandshake(t *testing.T) {
 	for _, s := range steps {
 		s.step()
 		for _, method := range []string{"tools/call", "tools/list"} {
-			if answer := c.ask(method, registration(nil)); answer.Error == nil {
-				t.Fatalf("%s: %s was answered: %s", s.name, method, answer.Result)
+			if answer := c.ask(method, registration(nil)); answer.Error == nil || answer.Error.Code != -32600 {
+				t.Fatalf("%s: %s: want an invalid request, have %+v", s.name, method, answer)
 			}
 		}
 		if f.registered() {
@@ -160,10 +161,10 @@ func TestArgumentsAreStrict(t *testing.T) {
 	for name, test := range map[string]struct {
 		tool, arguments, names string
 	}{
-		"a number for a text":    {"get_team_board", `{"team_id":424242}`, "team_id"},
-		"a text for a number":    {"claim_assignment", `{"assignment_id":"task","base_revision":"one"}`, "base_revision"},
+		"a number for a text":    {"get_team_board", `{"team_id":424242}`, "team_id: must be a text"},
+		"a text for a number":    {"claim_assignment", `{"assignment_id":"task","base_revision":"one"}`, "base_revision: must be a whole number"},
 		"a fraction":             {"claim_assignment", `{"assignment_id":"task","base_revision":1.5}`, "base_revision"},
-		"a text for an object":   {"submit_handoff", `{"assignment_id":"task","base_revision":1,"payload":"done"}`, "payload"},
+		"a text for an object":   {"submit_handoff", `{"assignment_id":"task","base_revision":1,"payload":"done"}`, "payload: must be an object"},
 		"a number in a list":     {"claim_assignment", `{"assignment_id":["task"],"base_revision":1}`, "assignment_id"},
 		"unknown fields":         {"get_team_board", `{"team_id":"crew","lane":"ready","also":1}`, "also, lane"},
 		"another case":           {"get_team_board", `{"TEAM_ID":"crew"}`, "TEAM_ID"},
@@ -252,22 +253,28 @@ func TestAServerNeedsAPrincipalOrAToken(t *testing.T) {
 		"wrong token": {Ledger: f.l, Token: "0123", Principal: models.Principal{ActorID: "a", Role: models.RoleHuman}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := serve(t, o)
+			out := &output{}
+			o.In, o.Out = io.NopCloser(strings.NewReader("")), out
 			want := models.CodeInvalidArgument
 			if o.Token != "" {
 				want = models.CodeForbidden // and not the principal's face
 			}
-			if err := c.wait(); models.CodeOf(err) != want {
+			if err := Serve(context.Background(), o); models.CodeOf(err) != want {
 				t.Fatalf("want %s, have %v", want, err)
 			}
-			select {
-			case _, ok := <-c.lines:
-				if ok {
-					t.Fatal("a frame was written")
-				}
-			case <-time.After(deadline):
-				t.Fatal("the output was left open")
+			if out.closed || out.Len() > 0 {
+				t.Fatalf("the caller cannot report the refusal: closed %t after %q", out.closed, out.String())
 			}
 		})
 	}
+}
+
+type output struct {
+	bytes.Buffer
+	closed bool
+}
+
+func (o *output) Close() error {
+	o.closed = true
+	return nil
 }

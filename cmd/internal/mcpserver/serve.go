@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 
@@ -32,9 +31,10 @@ type Options struct {
 }
 
 // Serve answers MCP frames until In ends, which is no error, or until ctx does,
-// which returns its cause. It closes In and Out. Errors before the first frame:
-// FORBIDDEN for a token that proves no active binding, INVALID_ARGUMENT for a
-// principal that may not use the server.
+// which returns its cause; both are closed then. Errors before the first frame,
+// which leave In and Out open for the caller to report them: FORBIDDEN for a
+// token that proves no active binding, INVALID_ARGUMENT for a principal that may
+// not use the server. INVALID_ARGUMENT after it: a line longer than 16 MiB.
 func Serve(ctx context.Context, o Options) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -42,9 +42,10 @@ func Serve(ctx context.Context, o Options) error {
 	s := &server{Options: o}
 	who, err := s.identify(ctx, nil)
 	if err != nil {
-		return errors.Join(err, o.In.Close(), o.Out.Close())
+		return err
 	}
-	err = s.build(faceOf(who)).Run(ctx, &drainTransport{&mcp.IOTransport{Reader: o.In, Writer: o.Out}})
+	g := &gate{}
+	err = s.build(faceOf(who), g).Run(ctx, &drainTransport{&frameTransport{in: o.In, out: o.Out, gate: g, log: o.Logger}})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -54,7 +55,7 @@ func Serve(ctx context.Context, o Options) error {
 // server is what every tool of one Serve shares.
 type server struct{ Options }
 
-func (s *server) build(f face) *mcp.Server {
+func (s *server) build(f face, g *gate) *mcp.Server {
 	m := mcp.NewServer(&mcp.Implementation{Name: "coxswain", Title: "Coxswain ledger", Version: s.Version}, &mcp.ServerOptions{
 		Instructions: f.instructions, Logger: s.Logger,
 		SupportedProtocolVersions: protocolVersions(),
@@ -63,6 +64,6 @@ func (s *server) build(f face) *mcp.Server {
 	for _, e := range f.tools {
 		e.add(s, m, f.bound)
 	}
-	m.AddReceivingMiddleware((&gate{}).middleware)
+	m.AddReceivingMiddleware(g.middleware)
 	return m
 }
