@@ -74,6 +74,9 @@ func (in *call) startEngine(ctx context.Context, stateDir string, port, uiPort i
 	if err == nil {
 		err = json.Unmarshal([]byte(line), &record)
 	}
+	if err == nil && record.Address == "" {
+		err = errors.New("its ready line names no address")
+	}
 	if err == nil {
 		err = writeEngine(stateDir, record)
 	}
@@ -144,8 +147,10 @@ func (in *call) childEnv(set map[string]string) []string {
 }
 
 // startWorker keeps a worker running until release is called. It returns when the
-// worker serves its queues.
-func (in *call) startWorker(ctx context.Context, stateDir string) (release func(), err error) {
+// worker serves its queues. Its first exit before that is a failure, unless the
+// caller is patient, because it keeps an engine that may be starting again: then
+// only the time limit is.
+func (in *call) startWorker(ctx context.Context, stateDir string, patient bool) (release func(), err error) {
 	log, logPath, err := childLog(stateDir, "worker")
 	if err != nil {
 		return nil, err
@@ -154,17 +159,20 @@ func (in *call) startWorker(ctx context.Context, stateDir string) (release func(
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	keeping, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	first := make(chan supervise.Change, 1)
 	wg.Go(func() {
-		supervise.Keep(ctx, command, workerGrace, func(c supervise.Change) {
+		supervise.Keep(keeping, command, workerGrace, func(c supervise.Change) {
 			if c.Err != nil {
 				in.log().Warn("the worker ended and is started again", "pid", c.PID, "error", c.Err)
 			}
+			if patient && !c.Ready {
+				return
+			}
 			select {
 			case first <- c:
-			default: // only the first change decides whether the worker came up
+			default: // only the first change that counts decides whether the worker came up
 			}
 		})
 	})
@@ -178,6 +186,9 @@ func (in *call) startWorker(ctx context.Context, stateDir string) (release func(
 		err = c.Err
 	case <-time.After(workerReady):
 		err = context.DeadlineExceeded
+	case <-ctx.Done():
+		release()
+		return nil, ctx.Err()
 	}
 	if err != nil {
 		release()
@@ -194,4 +205,23 @@ func listening(address string) bool {
 	}
 	_ = c.Close() // only asked whether it answers
 	return true
+}
+
+// await calls fn until it says done, at most for a time.
+func await(ctx context.Context, limit time.Duration, fn func() (done bool, err error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	t := time.NewTicker(50 * time.Millisecond)
+	defer t.Stop()
+	for {
+		done, err := fn()
+		if done {
+			return err
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"coxswain/models"
@@ -72,6 +73,9 @@ func (f *follower) show(ctx context.Context) error {
 		if text := sentence(e); text != "" {
 			f.note("%s  %-22s %s", e.CreatedAt.Local().Format("15:04:05"), e.AssignmentID, text)
 		}
+		if e.Type == models.EventInterventionRequested { // the question has the id of its event
+			f.note("  answer: cox %sintervention respond --response \"…\" %s", f.elsewhere(), e.ID)
+		}
 	}
 	return err
 }
@@ -83,6 +87,17 @@ func (in *call) note(format string, args ...any) {
 		out = in.io.Err
 	}
 	_, _ = fmt.Fprintln(out, clean(fmt.Sprintf(format, args...))) // progress; its loss is no failure of the command
+}
+
+// elsewhere are the flags, with a space behind them, that lead a next command to
+// this one's ledger, "" where it finds that by itself.
+func (in *call) elsewhere() string {
+	for _, name := range []string{"state-dir", "db"} {
+		if v := in.value(name); v.source == "flag" && v.raw != "" {
+			return "--" + name + " " + shellWord(v.raw) + " "
+		}
+	}
+	return ""
 }
 
 // sentence says an event in a few words, "" for one that a follower need not see.
@@ -100,7 +115,7 @@ func sentence(e models.Event) string {
 	case models.EventTurnStarted:
 		return "turn started"
 	case models.EventTurnEnded:
-		return "turn " + get("status") + " " + get("error")
+		return strings.TrimSpace("turn " + get("status") + " " + get("error"))
 	case models.EventHandoffSubmitted:
 		return "handed off: " + get("summary")
 	case models.EventReviewNudgeDispatched:

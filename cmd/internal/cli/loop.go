@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"time"
 
 	"coxswain/models"
 	"coxswain/models/ledger"
 	"coxswain/worker"
+	"coxswain/workflows"
 )
 
 func loopLeaf() leaf {
@@ -46,18 +48,27 @@ func loop(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	paths, err := in.paths()
+	if err != nil {
+		return err
+	}
+	if err := in.checkCodex(paths.StateDir); err != nil {
+		return err
+	}
 	r := &loops{call: in, ledger: l, teams: teams}
 	defer r.stopWorker()
 	if err := r.needWorker(ctx); err != nil {
 		return err
 	}
-	if err := r.prepare(ctx); err != nil {
-		return err
+	err = r.prepare(ctx)
+	switch {
+	case err != nil:
+	case in.on("once"):
+		err = r.once(ctx)
+	default:
+		return r.follow(ctx)
 	}
-	if in.on("once") {
-		return r.once(ctx)
-	}
-	return r.follow(ctx)
+	return errors.Join(err, r.giveBack(ctx))
 }
 
 // loopTeams are the active teams that the filters leave.
@@ -99,12 +110,29 @@ func (r *loops) needWorker(ctx context.Context) error {
 	if _, running := worker.Running(paths.StateDir); running {
 		return nil
 	}
-	release, err := r.startWorker(ctx, paths.StateDir)
+	if err := r.engineAnswers(ctx, paths.StateDir); err != nil {
+		return err
+	}
+	release, err := r.startWorker(ctx, paths.StateDir, false)
 	if _, running := worker.Running(paths.StateDir); err != nil && running {
 		return nil // another command was faster with the node's one worker
 	}
 	r.release = release
 	return err
+}
+
+// engineAnswers asks the engine before a worker does, whose log would tell.
+func (r *loops) engineAnswers(ctx context.Context, stateDir string) error {
+	engine, err := r.engine(stateDir)
+	if err != nil {
+		return err
+	}
+	c, err := workflows.Dial(ctx, engine, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	c.Close()
+	return nil
 }
 
 func (r *loops) stopWorker() {
@@ -195,8 +223,10 @@ func orNone(s string) string {
 type loops struct {
 	*call
 	ledger  *ledger.Ledger
-	teams   []models.Team
-	release func() // stops the worker that this command started; nil while another's is used
+	teams   []models.Team                  // as this command wrote them last
+	before  map[string]models.LoopSettings // by team, what was there before it
+	told    map[string]int                 // by team, the version of which it was said that the loop is off
+	release func()                         // stops the worker that this command started; nil while another's is used
 }
 
 // probeWait is how long a worker may take to probe an adapter, its sandbox proof
@@ -212,7 +242,7 @@ func (r *loops) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.teams[i] = team
+		r.remember(i, team, previous)
 		if previous.Enabled && previous.SetBy != team.Loop.SetBy {
 			r.note("team %s: settings of %s were replaced", t.ID, previous.SetBy)
 		}
@@ -244,7 +274,11 @@ func (r *loops) capable(ctx context.Context, t models.Team) error {
 			Hint("cox worker serves it; its log says what is wrong").Because(err)
 	}
 	if probe.Status != models.StatusActive {
-		return models.Errorf(models.CodeAdapterUnavailable, "the adapter %s is unavailable: %s", t.Loop.AdapterKind, probe.Reason).
+		reason := "the adapter " + t.Loop.AdapterKind + " is unavailable: " + probe.Reason
+		if strings.HasPrefix(probe.Reason, "the adapter ") {
+			reason = probe.Reason // says so itself
+		}
+		return models.Errorf(models.CodeAdapterUnavailable, "%s", reason).
 			Hint("--adapter fake works without Codex")
 	}
 	if missing := probe.Missing(); len(missing) > 0 {
@@ -252,25 +286,6 @@ func (r *loops) capable(ctx context.Context, t models.Team) error {
 			With("missing", missing).Hint("install a Codex that has them")
 	}
 	return nil
-}
-
-// await calls fn until it says done, at most for a time.
-func await(ctx context.Context, limit time.Duration, fn func() (done bool, err error)) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	t := time.NewTicker(50 * time.Millisecond)
-	defer t.Stop()
-	for {
-		done, err := fn()
-		if done {
-			return err
-		}
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		}
-	}
 }
 
 // once runs one pass for each team and waits until its commands are carried out.
@@ -308,44 +323,4 @@ func (r *loops) once(ctx context.Context) error {
 			p.line("nothing to do")
 		}
 	})
-}
-
-// follow turns the loops on, shows events until interrupted, and turns off what
-// it turned on.
-func (r *loops) follow(ctx context.Context) error {
-	on, err := r.turn(ctx, true)
-	if err != nil {
-		return err
-	}
-	r.note("loop is on for %s; Ctrl-C turns it off", strings.Join(on, ", "))
-	f := newFollower(r.call, r.ledger, on)
-	err = f.run(ctx, func() (bool, error) { return false, r.needWorker(ctx) })
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	_, offErr := r.turn(stop, false)
-	if err != nil || offErr != nil {
-		return errors.Join(err, offErr)
-	}
-	return r.answer(fields{"teams": on, "events": f.seen}, func(p *printer) { p.line("loop is off for %s", strings.Join(on, ", ")) })
-}
-
-// turn switches the loops on, or off where nobody has set them since.
-func (r *loops) turn(ctx context.Context, on bool) ([]string, error) {
-	var ids []string
-	for i, t := range r.teams {
-		now, err := r.ledger.Team(ctx, t.ID)
-		if err != nil {
-			return ids, err
-		}
-		if !on && now.Version != t.Version {
-			continue // somebody else decides about this loop now
-		}
-		s := now.Loop
-		s.Enabled = on
-		if r.teams[i], _, err = r.ledger.ConfigureLoop(ctx, r.system(), t.ID, s); err != nil {
-			return ids, err
-		}
-		ids = append(ids, t.ID)
-	}
-	return ids, nil
 }

@@ -2,10 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"log/slog"
+	"os"
 	"time"
 
+	"coxswain/activities/codex/appserver"
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/workflows"
 )
 
 // outcomeRow is what a run of `cox up` says of one assignment at its end.
@@ -25,18 +30,31 @@ type outcomeRow struct {
 	DecidedAt     *time.Time              `json:"decided_at,omitempty"`
 }
 
-// report prints the end of a run: one document, or a table.
-func (s *stack) report(ctx context.Context, l *ledger.Ledger, teams []string) error {
+// end prints the end of a run: one document, or a table. With a cause it ends with
+// that error, whose document then carries the report among its details.
+func (s *stack) end(ctx context.Context, l *ledger.Ledger, teams []string, cause error) error {
+	doc, rows, err := s.report(ctx, l, teams)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	if e, ok := errors.AsType[*models.Error](cause); ok && s.json {
+		return e.With("report", doc)
+	}
+	return errors.Join(cause, s.answer(doc, func(p *printer) { p.outcomes(rows) }))
+}
+
+// report is what a run says of its assignments at its end.
+func (s *stack) report(ctx context.Context, l *ledger.Ledger, teams []string) (fields, []outcomeRow, error) {
 	rows := []outcomeRow{}
 	for _, id := range teams {
 		found, err := l.Assignments(ctx, ledger.AssignmentFilter{TeamID: id})
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		for _, a := range found {
 			row, err := outcomeOf(ctx, l, a)
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
 			rows = append(rows, row)
 		}
@@ -48,14 +66,16 @@ func (s *stack) report(ctx context.Context, l *ledger.Ledger, teams []string) er
 	if s.demo != nil {
 		doc["repository"] = s.demo.repo
 	}
-	return s.answer(doc, func(p *printer) {
-		table := make([][]any, 0, len(rows))
-		for _, r := range rows {
-			table = append(table, []any{r.AssignmentID, r.Status, r.HandoffActor, r.DecisionActor, r.Tokens.Total, len(r.Files)})
-		}
-		p.heading("Assignments")
-		p.table("None.", []string{"ASSIGNMENT", "STATUS", "HANDED OFF BY", "DECIDED BY", "TOKENS", "FILES"}, table)
-	})
+	return doc, rows, nil
+}
+
+func (p *printer) outcomes(rows []outcomeRow) {
+	table := make([][]any, 0, len(rows))
+	for _, r := range rows {
+		table = append(table, []any{r.AssignmentID, r.Status, r.HandoffActor, r.DecisionActor, r.Tokens.Total, len(r.Files)})
+	}
+	p.heading("Assignments")
+	p.table("None.", []string{"ASSIGNMENT", "STATUS", "HANDED OFF BY", "DECIDED BY", "TOKENS", "FILES"}, table)
 }
 
 func outcomeOf(ctx context.Context, l *ledger.Ledger, a models.Assignment) (outcomeRow, error) {
@@ -92,4 +112,76 @@ func words(v any) []string {
 		}
 	}
 	return out
+}
+
+// allEnded tells whether the teams have work and all of it has ended.
+func allEnded(ctx context.Context, l *ledger.Ledger, teams []string) (bool, error) {
+	for _, id := range teams {
+		if ended, err := l.TeamEnded(ctx, id); err != nil || !ended {
+			return false, err
+		}
+	}
+	return len(teams) > 0, nil
+}
+
+// closeWait is how long the workflows may take to end after the work has.
+const closeWait = 15 * time.Second
+
+// awaitWorkflows waits until the workflows of the ended assignments have ended
+// too, so that nothing is cut off. What is late is only said.
+func (s *stack) awaitWorkflows(ctx context.Context, l *ledger.Ledger, teams []string) {
+	engine, err := s.call.engine(s.stateDir)
+	if err == nil {
+		err = workflowsClosed(ctx, engine, l, teams)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log().Warn("some workflows have not ended yet", "error", err)
+	}
+}
+
+func workflowsClosed(ctx context.Context, engine workflows.Engine, l *ledger.Ledger, teams []string) error {
+	c, err := workflows.Dial(ctx, engine, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ids, err := l.ServedWorkflows(ctx, teams)
+	if err != nil {
+		return err
+	}
+	front := workflows.Front{Client: c, Prefix: l.Prefix()}
+	return await(ctx, closeWait, func() (bool, error) {
+		for _, id := range ids {
+			if d, err := front.Describe(ctx, id); err != nil || d.Status == "Running" {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+}
+
+// finished tells a person where to look next.
+func (s *stack) finished() {
+	s.note("")
+	s.note("every assignment has ended")
+	if s.engine.UI != "" && !s.on("exit-when-done") {
+		s.note("Web UI: %s/namespaces/%s/workflows", s.engine.UI, s.engine.Namespace)
+	}
+	dir := s.elsewhere()
+	s.note("next: cox %sstatus", dir)
+	s.note("      cox %sevents", dir)
+	if s.demo != nil {
+		s.note("      cox %sassignment show %s", dir, s.demo.first())
+		s.note("the repository of this demo is %s; remove it all with: rm -r %s", s.demo.repo, shellWord(s.demo.dir))
+		if bin, err := appserver.Find(os.Environ()); err == nil {
+			s.note("the real Codex is at %s; repeat on it with: cox up --demo --adapter codex-app-server", bin)
+		} else {
+			s.note("no Codex was found; with one installed: cox up --demo --adapter codex-app-server")
+		}
+	} else if !s.on("exit-when-done") {
+		s.note("      cox review list")
+	}
+	if !s.on("exit-when-done") {
+		s.note("Ctrl-C stops everything that this command started")
+	}
 }

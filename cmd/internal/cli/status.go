@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"coxswain/models/ledger"
 	"coxswain/worker"
@@ -47,11 +48,11 @@ func status(ctx context.Context, in *call) error {
 		if found {
 			p.line("Temporal: %s   Web UI: %s", engine.Address, engine.UI)
 		}
-		p.status(s)
+		p.status(s, running)
 	})
 }
 
-func (p *printer) status(s ledger.Status) {
+func (p *printer) status(s ledger.Status, working bool) {
 	rows := [][]any{}
 	for _, t := range s.Teams {
 		loop := "off"
@@ -71,14 +72,15 @@ func (p *printer) status(s ledger.Status) {
 	}
 	p.heading("Runs")
 	p.table("Nothing runs.", []string{"RUN", "ASSIGNMENT", "ACTOR", "STATUS", "THREAD", "TOKENS", "STARTED"}, rows)
-	p.waiting(s)
+	p.waiting(s, working)
 }
 
-// waiting lists what waits, each with the command that settles it.
-func (p *printer) waiting(s ledger.Status) {
+// waiting lists what waits, each with the command that settles it. Wake-ups alone
+// wait for nothing while no worker is there to be woken.
+func (p *printer) waiting(s ledger.Status, working bool) {
 	if s.Reviews > 0 {
 		p.heading("Reviews")
-		p.line("%d handoffs are undecided: cox review list", s.Reviews)
+		p.line("%s undecided: cox review list", counted(s.Reviews, "handoff is", "handoffs are"))
 	}
 	if len(s.Interventions) > 0 {
 		p.heading("Questions")
@@ -96,11 +98,19 @@ func (p *printer) waiting(s ledger.Status) {
 	if len(s.Dirty) > 0 {
 		p.heading("Uncommitted work of ended assignments")
 		for _, d := range s.Dirty {
-			p.line("%s  %d files: cox assignment show %s", d.AssignmentID, d.Files, d.AssignmentID)
+			p.line("%s  %s: cox assignment show %s", d.AssignmentID, counted(d.Files, "file", "files"), d.AssignmentID)
 		}
 	}
-	if n := s.Pending.Commands + s.Pending.Messages + s.Pending.Wakeups; n > 0 {
+	if w := s.Pending; w.Commands+w.Messages > 0 || w.Wakeups > 0 && working {
 		p.heading("Waiting for the engine")
-		p.line("%d commands, %d messages, %d wake-ups", s.Pending.Commands, s.Pending.Messages, s.Pending.Wakeups)
+		p.line("%s, %s, %s", counted(w.Commands, "command", "commands"), counted(w.Messages, "message", "messages"), counted(w.Wakeups, "wake-up", "wake-ups"))
 	}
+}
+
+// counted is a number with its noun.
+func counted[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

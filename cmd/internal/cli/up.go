@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"net"
 	"os"
 	"slices"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"coxswain/activities/codex/appserver"
 	"coxswain/cmd/internal/supervise"
 	"coxswain/models"
 	"coxswain/models/ledger"
@@ -42,6 +41,9 @@ func upLeaf() leaf {
 }
 
 func up(ctx context.Context, in *call) error {
+	if err := in.checkUp(); err != nil {
+		return err
+	}
 	var scene *demo
 	if in.on("demo") {
 		var err error
@@ -80,6 +82,9 @@ func (s *stack) stop() {
 }
 
 func (s *stack) run(ctx context.Context) error {
+	if err := s.checkTeams(ctx); err != nil {
+		return err
+	}
 	if err := s.startTemporal(ctx); err != nil {
 		return err
 	}
@@ -90,7 +95,7 @@ func (s *stack) run(ctx context.Context) error {
 	if _, running := worker.Running(s.stateDir); running {
 		s.note("a worker of this state directory runs already; it is used and left running")
 	} else {
-		release, err := s.startWorker(ctx, s.stateDir)
+		release, err := s.startWorker(ctx, s.stateDir, s.engine.Address != "")
 		if err != nil {
 			return err
 		}
@@ -142,7 +147,11 @@ func (s *stack) startTemporal(ctx context.Context) error {
 		kept.Wait()
 		_ = os.Remove(engineFile(s.stateDir)) // a record of an ended process is ignored by its readers
 	})
-	s.note("Temporal at %s, Web UI at %s", record.Address, record.UI)
+	if s.on("exit-when-done") {
+		s.note("Temporal at %s", record.Address) // its Web UI ends with this command
+	} else {
+		s.note("Temporal at %s, Web UI at %s", record.Address, record.UI)
+	}
 	return nil
 }
 
@@ -196,54 +205,30 @@ func (s *stack) choose(ctx context.Context, l *ledger.Ledger) error {
 	}
 	var teams []models.Team
 	var err error
-	switch {
-	case s.demo != nil:
+	if s.demo != nil {
 		teams, err = s.demo.create(ctx, l)
-	case s.given("team") || s.given("workspace"):
-		teams, err = s.loopTeams(ctx, l)
-	default:
-		teams, err = s.teamsHere(ctx, l)
+	} else {
+		teams, err = s.covered(ctx, l)
+	}
+	if why, ok := errors.AsType[*noTeamError](err); ok {
+		s.note("no loop is on: %s; next: %s", why.reason, why.next)
+		return nil
 	}
 	if err != nil || len(teams) == 0 {
 		return err
 	}
 	r := &loops{call: s.call, ledger: l, teams: teams}
-	if err := r.prepare(ctx); err != nil {
-		return err
-	}
-	if _, err := r.turn(ctx, true); err != nil {
-		return err
-	}
-	s.loops = r
 	s.stops = append(s.stops, func() {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		if _, err := r.turn(stop, false); err != nil {
+		if err := r.leave(ctx); err != nil {
 			s.log().Warn("a loop was not turned off", "error", err)
 		}
 	})
-	return nil
-}
-
-// teamsHere are the active teams of the workspace that contains the current
-// folder; none is no error, since a person may add one while this runs.
-func (s *stack) teamsHere(ctx context.Context, l *ledger.Ledger) ([]models.Team, error) {
-	w, err := s.workspace(ctx, l)
-	if models.IsCode(err, models.CodeInvalidArgument) {
-		s.note("no loop is on: %s; next: cox workspace add .", err)
-		return nil, nil
+	if err := r.prepare(ctx); err != nil {
+		return err
 	}
-	if err != nil {
-		return nil, err
-	}
-	all, err := l.Teams(ctx, w.ID)
-	var out []models.Team
-	for _, t := range all {
-		if t.Status == models.StatusActive {
-			out = append(out, t)
-		}
-	}
-	return out, err
+	s.loops = r
+	_, err = r.turnOn(ctx)
+	return err
 }
 
 // attend shows what happens until it is interrupted or everything is done.
@@ -255,94 +240,39 @@ func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
 		}
 		s.note("loop is on for %s", strings.Join(ids, ", "))
 	}
-	told := false
+	ended := false
 	f := newFollower(s.call, l, ids)
 	err := f.run(ctx, func() (bool, error) {
 		done, err := allEnded(ctx, l, ids)
-		if done && !told {
-			told = true
+		if done && !ended {
+			ended = true
 			s.awaitWorkflows(ctx, l, ids)
 			s.finished()
 		}
-		return done && s.on("exit-when-done"), err
+		if err != nil || s.loops == nil || done && s.on("exit-when-done") {
+			return done, err
+		}
+		return false, s.offByOthers(ctx)
 	})
-	if err != nil {
+	switch {
+	case err != nil && !models.IsCode(err, models.CodeVersionConflict):
 		return err
+	case err == nil && ctx.Err() != nil && s.on("exit-when-done") && !ended:
+		err = models.Errorf(models.CodeInterrupted, "interrupted before every assignment had ended").Hint("cox up goes on with them")
 	}
-	return s.report(context.WithoutCancel(ctx), l, ids)
+	return s.end(context.WithoutCancel(ctx), l, ids, err)
 }
 
-// allEnded tells whether the teams have work and all of it has ended.
-func allEnded(ctx context.Context, l *ledger.Ledger, teams []string) (bool, error) {
-	for _, id := range teams {
-		if ended, err := l.TeamEnded(ctx, id); err != nil || !ended {
-			return false, err
-		}
+// offByOthers tells a person which covered loops somebody else switched off; who
+// waits for the end of the work then waits for nothing.
+func (s *stack) offByOthers(ctx context.Context) error {
+	off, err := s.loops.newlyOff(ctx)
+	for _, t := range off {
+		s.note("the loop of %s was turned off by %s", t.ID, t.Loop.SetBy)
 	}
-	return len(teams) > 0, nil
-}
-
-// closeWait is how long the workflows may take to end after the work has.
-const closeWait = 15 * time.Second
-
-// awaitWorkflows waits until the workflows of the ended assignments have ended
-// too, so that nothing is cut off. What is late is only said.
-func (s *stack) awaitWorkflows(ctx context.Context, l *ledger.Ledger, teams []string) {
-	engine, err := s.call.engine(s.stateDir)
-	if err == nil {
-		err = workflowsClosed(ctx, engine, l, teams)
+	if err == nil && len(off) > 0 && s.on("exit-when-done") {
+		return models.Errorf(models.CodeVersionConflict, "the loop of %s was turned off by %s while work is left", off[0].ID, off[0].Loop.SetBy).
+			With("team_id", off[0].ID).With("set_by", off[0].Loop.SetBy).Hint("cox up")
 	}
-	if err != nil && ctx.Err() == nil {
-		s.log().Warn("some workflows have not ended yet", "error", err)
-	}
-}
-
-func workflowsClosed(ctx context.Context, engine workflows.Engine, l *ledger.Ledger, teams []string) error {
-	c, err := workflows.Dial(ctx, engine, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	ids, err := l.ServedWorkflows(ctx, teams)
-	if err != nil {
-		return err
-	}
-	front := workflows.Front{Client: c, Prefix: l.Prefix()}
-	return await(ctx, closeWait, func() (bool, error) {
-		for _, id := range ids {
-			if d, err := front.Describe(ctx, id); err != nil || d.Status == "Running" {
-				return false, err
-			}
-		}
-		return true, nil
-	})
-}
-
-// finished tells a person where to look next.
-func (s *stack) finished() {
-	s.note("")
-	s.note("every assignment has ended")
-	if s.engine.UI != "" {
-		s.note("Web UI: %s/namespaces/%s/workflows", s.engine.UI, s.engine.Namespace)
-	}
-	dir := ""
-	if s.demo != nil {
-		dir = "--state-dir " + shellWord(s.stateDir) + " "
-	}
-	s.note("next: cox %sstatus", dir)
-	s.note("      cox %sevents", dir)
-	if s.demo != nil {
-		s.note("      cox %sassignment show %s", dir, s.demo.first())
-		s.note("the repository of this demo is %s; remove it all with: rm -r %s", s.demo.repo, shellWord(s.demo.dir))
-		if bin, err := appserver.Find(os.Environ()); err == nil {
-			s.note("the real Codex is at %s; repeat on it with: cox up --demo --adapter codex-app-server", bin)
-		} else {
-			s.note("no Codex was found; with one installed: cox up --demo --adapter codex-app-server")
-		}
-	} else {
-		s.note("      cox review list")
-	}
-	if !s.on("exit-when-done") {
-		s.note("Ctrl-C stops everything that this command started")
-	}
+	return err
 }

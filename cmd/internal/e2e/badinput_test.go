@@ -56,11 +56,17 @@ func TestNoCodexAtAll(t *testing.T) {
 	if r.took > promptly || !strings.Contains(doc.Error.Message, path) {
 		t.Errorf("after %s, without the PATH %s: %s", r.took, path, doc.Error.Message)
 	}
-	h.nothingStarted("waiting", path)
+	if !strings.Contains(doc.Error.Next, "--codex-bin") {
+		t.Errorf("no way out is named: %q", doc.Error.Next)
+	}
+	if _, err := os.Lstat(filepath.Join(h.state(), "worker.log")); !os.IsNotExist(err) {
+		t.Errorf("a worker was started: %v", err)
+	}
+	h.nothingRuns(h.ledger(h.state()), "waiting")
 }
 
-// nothingStarted checks that a refused adapter is recorded with its reason and has
-// no other consequence.
+// nothingStarted checks that an adapter that its probe refused is recorded with its
+// reason and has no other consequence.
 func (h *home) nothingStarted(assignment, reason string) {
 	h.t.Helper()
 	l := h.ledger(h.state())
@@ -71,6 +77,12 @@ func (h *home) nothingStarted(assignment, reason string) {
 	if text, _ := marked[0].Payload["reason"].(string); !strings.Contains(text, reason) {
 		h.t.Errorf("the recorded reason is %q, want %q in it", text, reason)
 	}
+	h.nothingRuns(l, assignment)
+}
+
+// nothingRuns checks that there is no run, no loop and no process.
+func (h *home) nothingRuns(l *ledger.Ledger, assignment string) {
+	h.t.Helper()
 	if runs, err := l.Runs(h.t.Context(), ledger.RunFilter{}); err != nil || len(runs) != 0 {
 		h.t.Errorf("runs %v, error %v", runs, err)
 	}
