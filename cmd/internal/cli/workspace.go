@@ -74,7 +74,7 @@ func workspaceAdd(ctx context.Context, in *call) error {
 	return in.answer(fields{"workspace": w, "replayed": c.Replayed}, func(p *printer) {
 		p.line("Workspace %s is %s", w.ID, w.RepoRoot)
 		if w.GitCommonDir == "" {
-			p.line("It is no Git repository: agents work in the folder itself, and hand-offs name no commit.")
+			p.line("It is no Git repository: runs and hand-offs will name no commit.")
 		}
 		p.line("next: cox team create --workspace %s TEAM", w.ID)
 	})
