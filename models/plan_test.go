@@ -145,7 +145,6 @@ func TestCommandsCarryTheEnvelope(t *testing.T) {
 }
 
 func equalCommand(a, b models.Command) bool {
-	a.EventIDs, b.EventIDs = nil, nil
 	return a.ID == b.ID && a.Type == b.Type && a.Target == b.Target && a.Cause == b.Cause && a.Attempt == b.Attempt && a.State == b.State &&
 		a.WorkspaceID == b.WorkspaceID && a.TeamID == b.TeamID && a.NodeID == b.NodeID && a.AssignmentID == b.AssignmentID &&
 		a.AssignmentRevision == b.AssignmentRevision && a.TargetActorID == b.TargetActorID && a.AdapterKind == b.AdapterKind &&

@@ -72,7 +72,6 @@ func activityNames(of any) []string {
 	var out []string
 	typ, ctx := reflect.TypeOf(of), reflect.TypeFor[context.Context]()
 	for m := range typ.Methods() {
-		m := m
 		if m.Type.NumIn() > 1 && m.Type.In(1) == ctx {
 			out = append(out, m.Name)
 		}

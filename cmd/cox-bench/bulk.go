@@ -27,8 +27,8 @@ func multiply(ctx context.Context, path string, n, readyEach int) error {
 		if err != nil {
 			return err
 		}
-		insert := "INSERT INTO assignments (" + names + ") SELECT " + values + " FROM assignments, n WHERE id = ?" //nolint:gosec // names of columns of the schema
-		_, err = tx.ExecContext(ctx, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "+insert, n, held)
+		insert := "INSERT INTO assignments (" + names + ") SELECT " + values + " FROM assignments, n WHERE id = ?"
+		_, err = tx.ExecContext(ctx, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "+insert, n, held) //nolint:gosec // names of columns of the schema
 		return err
 	})
 }

@@ -82,7 +82,7 @@ func isGitName(name string) bool { return strings.EqualFold(name, ".git") }
 func checkContextRefs(refs []models.ContextRef) error {
 	for _, ref := range refs {
 		p := strings.TrimSpace(ref.Path)
-		why := ""
+		var why string
 		switch {
 		case p == "":
 			why = "is blank"

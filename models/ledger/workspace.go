@@ -108,7 +108,7 @@ func checkRoot(root string) error {
 func (tx *Tx) sparesLedger(root string) error {
 	within, err := filepath.Rel(root, tx.l.path)
 	if root == "" || err != nil || within == ".." || strings.HasPrefix(within, ".."+string(filepath.Separator)) {
-		return nil // another volume has no relative path, and cannot contain the file either
+		return nil //nolint:nilerr // another volume has no relative path, and cannot contain the file either
 	}
 	return models.Invalid("repo_root", "%s contains the ledger %s, which agents must not write", root, tx.l.path).
 		Hint("keep the ledger elsewhere: --db, --state-dir or COX_STATE_DIR")

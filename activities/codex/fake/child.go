@@ -139,7 +139,7 @@ func (c *child) stop(grace time.Duration) {
 
 // stopWhen stops the agent when one of the contexts is done, and returns when
 // the agent was reaped.
-func (c *child) stopWhen(a, b context.Context, grace time.Duration) { //nolint:revive // two contexts of equal standing
+func (c *child) stopWhen(a, b context.Context, grace time.Duration) {
 	select {
 	case <-c.exited:
 	case <-a.Done():

@@ -88,7 +88,7 @@ func (a *agent) command(ctx context.Context, line string) error {
 	go func() { ended <- cmd.Wait() }()
 	if err := a.report(Report{Type: ReportProcess, Group: group}); err != nil {
 		killGroup(group)
-		<-ended
+		<-ended //nolint:errcheck // reaped; that it was killed is known
 		return err
 	}
 	err, stopped := waitCommand(ctx, ended, group)
@@ -110,7 +110,7 @@ func waitCommand(ctx context.Context, ended <-chan error, group int) (err, stopp
 		return err, nil
 	case <-ctx.Done():
 		killGroup(group)
-		<-ended
+		<-ended //nolint:errcheck // reaped; that it was killed is known
 		return nil, ctx.Err()
 	}
 }

@@ -91,7 +91,7 @@ func secretFields(e *env) {
 func secretInnocent(e *env) {
 	e.create("one")
 	c := e.claim(agentA, "one")
-	_, err := e.l.AppendEvent(e.ctx, ledger.As(agentA), ledger.AppendRequest{AssignmentID: "one", Type: "evidence_report", Payload: map[string]any{
+	_, err := e.l.AppendEvent(e.ctx, ledger.As(agentA), ledger.AppendRequest{AssignmentID: "one", Type: "evidence_report", Payload: map[string]any{ //nolint:gosec // innocent look-alikes are the point
 		"head_commit": commit, "token_count": 1234, "tokens": map[string]any{"total": 5}, "max_tokens": "8000",
 		"link": "codex://threads/019f2093-3b06-7310-bc1f-08ccc3e4f917", "thread": "019f2093-3b06-7310-bc1f-08ccc3e4f917",
 		"sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "password": "<redacted>", "token": "env:GITHUB_TOKEN",

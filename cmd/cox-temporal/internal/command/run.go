@@ -39,7 +39,7 @@ func (p *program) run(c *cli.Context) error {
 	s, err := devserver.Start(c.Context, o)
 	if c.Err() != nil && err != nil {
 		fmt.Fprintln(p.Err, "cox-temporal: stopped before it was ready")
-		return nil // asked to stop, and stopped
+		return nil //nolint:nilerr // asked to stop, and stopped
 	}
 	if err != nil {
 		return err

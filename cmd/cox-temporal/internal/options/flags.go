@@ -1,8 +1,10 @@
 package options
 
-import "slices"
+import (
+	"slices"
 
-import "github.com/urfave/cli/v2"
+	"github.com/urfave/cli/v2"
+)
 
 // The names of the flags. Those up to pragma are spelled as in
 // `temporal server start-dev`.
