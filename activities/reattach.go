@@ -32,7 +32,10 @@ func Reattach(ctx context.Context, n *Node, host codex.Adapter) error {
 			return nil // one thread's failure stops no other
 		})
 	}
-	return errors.Join(errors.Join(failed...), g.Wait())
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return errors.Join(failed...)
 }
 
 // attachAtOnce is how many threads are resumed at a time: each starts a tool

@@ -35,6 +35,9 @@ const followPoll = 200 * time.Millisecond
 // end and no error.
 func (f *follower) run(ctx context.Context, done func() (bool, error)) error {
 	newest, err := f.ledger.Events(ctx, ledger.EventFilter{Newest: true, Limit: 1})
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -125,11 +125,7 @@ func TestLedgerOfANewerSchema(t *testing.T) {
 		{"worker"},
 		{"up", "--adapter", "fake", "--address", "127.0.0.1:1"},
 	} {
-		code, kind := 7, "SCHEMA_VERSION_UNSUPPORTED"
-		if args[0] == "up" {
-			kind = "ENGINE_UNAVAILABLE" // Temporal is asked before the ledger
-		}
-		h.fails(code, kind, args...)
+		h.fails(7, "SCHEMA_VERSION_UNSUPPORTED", args...)
 	}
 	same(t, before, snapshot(t, path))
 }
