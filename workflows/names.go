@@ -45,9 +45,6 @@ func NameOf(kind string) string {
 // share a server.
 func ID(prefix, workflowID string) string { return prefix + ":" + workflowID }
 
-// LocalID is the inverse of ID.
-func LocalID(prefix, id string) string { return strings.TrimPrefix(id, prefix+":") }
-
 // ControlQueue is the queue of workflows and ledger calls.
 func ControlQueue(prefix string) string { return prefix + "-control" }
 

@@ -12,9 +12,6 @@ import (
 // Clock tells the time of a transaction. Tests set their own.
 type Clock func() time.Time
 
-// Milliseconds returns the time as the ledger stores it.
-func Milliseconds(t time.Time) int64 { return t.UnixMilli() }
-
 func truncate(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 func init() { schema.RegisterSerializer("ms", msSerializer{}) }
