@@ -3,6 +3,7 @@ package devserver
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
 
@@ -58,8 +59,26 @@ func (p servicePorts) free() error {
 	return errors.Join(errs...)
 }
 
+// The ports that 0 picks from. They lie below the ones that the system hands out
+// by itself, which another process may get in the moment between letting go of a
+// port and the server's binding it.
+const (
+	lowestFree  = 20000
+	highestFree = 32767
+	freeTries   = 64
+)
+
 // listen binds a port that a flag asked for; 0 is any free one.
 func listen(flag, ip string, port int) (net.Listener, error) {
+	for range freeTries {
+		if port != 0 {
+			break
+		}
+		pick := lowestFree + rand.IntN(highestFree-lowestFree+1) //nolint:gosec // only has to differ from other processes' picks
+		if l, err := net.Listen("tcp", net.JoinHostPort(ip, strconv.Itoa(pick))); err == nil {
+			return l, nil
+		}
+	}
 	address := net.JoinHostPort(ip, strconv.Itoa(port))
 	l, err := net.Listen("tcp", address)
 	if err != nil {
