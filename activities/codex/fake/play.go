@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"coxswain/activities/codex"
@@ -60,7 +61,8 @@ func (p *performance) play() turnRecord {
 		return p.outcome(codex.TurnFailed, "the agent could not be started: "+err.Error(), "other")
 	}
 	defer agent.release()
-	if err != nil {
+	// An agent that closed its input or ended unread is judged by what it reports.
+	if err != nil && !errors.Is(err, syscall.EPIPE) {
 		p.fail(fmt.Errorf("the agent took no request: %w", err))
 	}
 	stopped := make(chan struct{})
