@@ -29,7 +29,6 @@ type DeliverInput struct {
 // looked for in the thread's history first. An error leaves the message owned by
 // this attempt, so that the next one looks.
 func (n *Node) Deliver(ctx context.Context, in DeliverInput) error {
-	defer n.threads.lock(in.ThreadID)()
 	own := owner(ctx)
 	m, err := n.Ledger.BeginMessage(ctx, in.ThreadID, own)
 	if err != nil || m == nil {
@@ -40,6 +39,11 @@ func (n *Node) Deliver(ctx context.Context, in DeliverInput) error {
 		n.Log.Warn("delivery held", "message", m.Item.ID, "thread", m.Item.ThreadID, "error", err)
 		return failure(n.Ledger.DeliveryHeld(ctx, m.Item.ID, own, reason(err)))
 	}
+	unlock, err := n.threads.lock(ctx, in.ThreadID)
+	if err != nil {
+		return failure(err)
+	}
+	defer unlock()
 	d := delivery{n: n, host: host, m: m, own: own}
 	if err := d.run(ctx); err != nil {
 		return failure(n.undelivered(ctx, m, own, d.sent, err))

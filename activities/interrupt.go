@@ -38,17 +38,21 @@ func (n *Node) InterruptRun(ctx context.Context, in CommandInput) error {
 // stopThread leaves the thread idle and without commands. A message that may be
 // on its way is waited for, so that no turn begins afterwards.
 func (n *Node) stopThread(ctx context.Context, w ledger.Work) error {
-	defer n.threads.lock(w.Binding.ThreadID)()
+	host, err := n.Hosts.Host(ctx, w.Binding.AdapterKind)
+	if err != nil {
+		return err
+	}
+	unlock, err := n.threads.lock(ctx, w.Binding.ThreadID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	sending, err := n.Ledger.MessageInFlight(ctx, w.Binding.ThreadID)
 	if err != nil {
 		return err
 	}
 	if sending {
 		return models.Errorf(models.CodeAdapterUnavailable, "a message is on its way into the thread")
-	}
-	host, err := n.Hosts.Host(ctx, w.Binding.AdapterKind)
-	if err != nil {
-		return err
 	}
 	thread, err := host.ReadThread(ctx, w.Binding.ThreadID)
 	switch {

@@ -1,8 +1,10 @@
 package activities_test
 
 import (
+	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"coxswain/activities"
 	"coxswain/activities/codex"
@@ -213,4 +215,37 @@ func TestReattachLeavesAnEmptyThreadThatIsGoneToItsSender(t *testing.T) {
 	if s.run(cmd.RunID).EndedAt != nil || s.next(threadID).Pending != 1 {
 		t.Error("the run or its message was touched")
 	}
+}
+
+// A host that is opened for an effect attaches the threads first, also the very
+// one that the effect is on.
+func TestAnEffectWaitsForNoLockOfItsOwnWhileItsHostIsOpened(t *testing.T) {
+	open := func(s *stage) {
+		s.host.hook["Host"] = func() {
+			ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
+			defer cancel()
+			if err := activities.Reattach(ctx, s.node, s.host); err != nil {
+				s.Errorf("the threads were not attached: %v", err)
+			}
+		}
+	}
+	t.Run("delivery", func(t *testing.T) {
+		s := newStage(t)
+		cmd, threadID := s.started("a")
+		open(s)
+		s.do(s.node.Deliver, into(threadID))
+		if n := s.sent(threadID, cmd); n != 1 || len(s.host.did("ResumeThread")) != 1 {
+			t.Errorf("sent %d times, attached %v", n, s.host.did("ResumeThread"))
+		}
+	})
+	t.Run("interrupt", func(t *testing.T) {
+		s := newStage(t)
+		cmd, run, _, _ := s.cancelled("a")
+		open(s)
+		s.do(s.node.InterruptRun, named(cmd))
+		if len(s.host.did("ResumeThread")) != 1 {
+			t.Errorf("attached %v", s.host.did("ResumeThread"))
+		}
+		s.wantEnded(cmd, run)
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"coxswain/activities/codex"
 	"coxswain/activities/gitscope"
 	"coxswain/models"
@@ -261,11 +263,17 @@ func reason(err error) string {
 
 // keyed is a set of locks by name. The locks are few, one per thread ever used
 // by this process, and small.
+//
+// Opening a host attaches threads, each under its lock. So a holder never asks for
+// a host: it has it before.
 type keyed struct{ m sync.Map }
 
-func (k *keyed) lock(name string) (unlock func()) {
-	v, _ := k.m.LoadOrStore(name, &sync.Mutex{})
-	mu, _ := v.(*sync.Mutex)
-	mu.Lock()
-	return mu.Unlock
+// lock waits for the name's lock until ctx ends.
+func (k *keyed) lock(ctx context.Context, name string) (unlock func(), err error) {
+	v, _ := k.m.LoadOrStore(name, semaphore.NewWeighted(1))
+	held, _ := v.(*semaphore.Weighted)
+	if err := held.Acquire(ctx, 1); err != nil {
+		return nil, models.Errorf(models.CodeAdapterUnavailable, "another effect on %s goes on", name).Because(err)
+	}
+	return func() { held.Release(1) }, nil
 }

@@ -44,7 +44,11 @@ const attachAtOnce = 4
 
 func (n *Node) reattachThread(ctx context.Context, host codex.Adapter, w ledger.Watched) error {
 	id := w.Binding.ThreadID
-	defer n.threads.lock(id)()
+	unlock, err := n.threads.lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	spec, err := n.spec(ctx, w.Binding.ID)
 	if err != nil {
 		return err

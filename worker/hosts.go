@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"coxswain/activities"
 	"coxswain/activities/codex"
 	"coxswain/activities/codex/appserver"
@@ -22,7 +24,11 @@ type hosts struct {
 	watch *observer
 	dial  func(ctx context.Context, kind string) (codex.Adapter, error) // opens a host of a kind
 
-	mu     sync.Mutex
+	// opening is held until the threads of a host are attached, so that nobody uses
+	// it before; whoever waits for it gives up with its context.
+	opening *semaphore.Weighted
+
+	mu     sync.Mutex // guards what follows
 	open   map[string]*openHost
 	failed map[string]failedOpen
 	closed bool
@@ -40,13 +46,31 @@ type failedOpen struct {
 }
 
 func newHosts(o Options, n *activities.Node, w *observer) *hosts {
-	h := &hosts{o: o, node: n, watch: w, open: map[string]*openHost{}, failed: map[string]failedOpen{}}
+	h := &hosts{o: o, node: n, watch: w, opening: semaphore.NewWeighted(1), open: map[string]*openHost{}, failed: map[string]failedOpen{}}
 	h.dial = h.openKind
 	return h
 }
 
-// Host implements activities.Hosts.
+// Host implements activities.Hosts. No caller may hold a thread's lock, which
+// attaching the threads takes.
 func (h *hosts) Host(ctx context.Context, kind string) (codex.Adapter, error) {
+	if err := h.opening.Acquire(ctx, 1); err != nil {
+		return nil, unavailable(kind, err)
+	}
+	defer h.opening.Release(1)
+	if host, err := h.ready(kind); host != nil || err != nil {
+		return host, err
+	}
+	host, err := h.dial(ctx, kind)
+	if err := h.dialled(kind, host, err); err != nil {
+		return nil, err
+	}
+	h.attach(ctx, host)
+	return host, nil
+}
+
+// ready gives the host that is open, or the reason why none may be opened now.
+func (h *hosts) ready(kind string) (codex.Adapter, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -64,29 +88,33 @@ func (h *hosts) Host(ctx context.Context, kind string) (codex.Adapter, error) {
 	if f, ok := h.failed[kind]; ok && time.Since(f.at) < min(time.Duration(f.count)*time.Second, 30*time.Second) {
 		return nil, unavailable(kind, f.err)
 	}
-	host, err := h.start(ctx, kind)
-	if err != nil {
-		h.failed[kind] = failedOpen{at: time.Now(), count: h.failed[kind].count + 1, err: err}
-		return nil, unavailable(kind, err)
-	}
-	delete(h.failed, kind)
-	return host, nil
+	return nil, nil
 }
 
-// start opens a host, lets the observer see its events, and attaches the threads
-// that the ledger knows before anyone else uses it.
-func (h *hosts) start(ctx context.Context, kind string) (codex.Adapter, error) {
-	host, err := h.dial(ctx, kind)
-	if err != nil {
-		return nil, err
+// dialled keeps a host that was opened, or why it was not. A host that came up
+// while the worker stopped is closed again.
+func (h *hosts) dialled(kind string, host codex.Adapter, err error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil && h.closed {
+		err = errors.Join(errors.New("the worker stops"), host.Close())
 	}
+	if err != nil {
+		h.failed[kind] = failedOpen{at: time.Now(), count: h.failed[kind].count + 1, err: err}
+		return unavailable(kind, err)
+	}
+	delete(h.failed, kind)
 	h.open[kind] = &openHost{Adapter: host, cancel: host.Subscribe(h.watch.handler(host))}
 	h.o.Log.Info("adapter host is open", "adapter", kind)
+	return nil
+}
+
+// attach makes a new host hold the threads that the ledger knows.
+func (h *hosts) attach(ctx context.Context, host codex.Adapter) {
 	if err := activities.Reattach(ctx, h.node, host); err != nil {
-		h.o.Log.Warn("some threads were not attached again", "adapter", kind, "error", err)
+		h.o.Log.Warn("some threads were not attached again", "adapter", host.Kind(), "error", err)
 	}
 	go h.watch.ended(host)
-	return host, nil
 }
 
 func (h *hosts) openKind(ctx context.Context, kind string) (codex.Adapter, error) {
