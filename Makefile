@@ -46,6 +46,10 @@ lint: ## run all checks of the source
 .PHONY: check
 check: test lint ## test and lint, as CI does
 
+.PHONY: docs
+docs: ## write what the documents take from the code
+	go run -tags urfave_cli_no_docs ./cmd/cox-docs
+
 .PHONY: fmt
 fmt: ## format the source
 	bin=$$(scripts/install-tool.sh mvdan.cc/gofumpt $(GOFUMPT)); git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 "$$bin" -w

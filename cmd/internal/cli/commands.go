@@ -20,6 +20,7 @@ func (a *app) commands() []*urfave.Command {
 		a.nodeCommand(),
 		a.command(eventsLeaf()),
 		a.command(mcpLeaf()),
+		a.command(explainLeaf()),
 		a.command(versionLeaf()),
 		a.command(fakeAgentLeaf()),
 	}

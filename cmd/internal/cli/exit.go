@@ -10,47 +10,10 @@ import (
 	"coxswain/models"
 )
 
-// The exit codes of cox (design, commands). A number is never reused.
-const (
-	exitDone        = 0
-	exitInternal    = 1
-	exitUsage       = 2 // usage, invalid input, secret
-	exitConflict    = 3
-	exitNotFound    = 4
-	exitBlocked     = 5 // dependency, parallelism, rate limit
-	exitRecovery    = 6 // recovery or override needed
-	exitUnavailable = 7 // engine, adapter, ledger busy or of another schema
-	exitForbidden   = 8
-	exitInterrupted = 130
-)
-
-// exitCodes is the only table from codes of errors to exit codes.
-func exitCodes() map[models.Code]int {
-	return map[models.Code]int{
-		models.CodeInternal:                 exitInternal,
-		models.CodeInvalidArgument:          exitUsage,
-		models.CodeDependencyCycle:          exitUsage,
-		models.CodeSecretDetected:           exitUsage,
-		models.CodeLeaseConflict:            exitConflict,
-		models.CodeStaleRevision:            exitConflict,
-		models.CodeVersionConflict:          exitConflict,
-		models.CodeIdempotencyConflict:      exitConflict,
-		models.CodeNotFound:                 exitNotFound,
-		models.CodeDependencyBlocked:        exitBlocked,
-		models.CodeLedgerBusy:               exitUnavailable,
-		models.CodeLedgerUnavailable:        exitUnavailable,
-		models.CodeSchemaVersionUnsupported: exitUnavailable,
-		models.CodeAdapterUnavailable:       exitUnavailable,
-		models.CodeEngineUnavailable:        exitUnavailable,
-		models.CodeForbidden:                exitForbidden,
-		models.CodeInterrupted:              exitInterrupted,
-	}
-}
-
 // finish reports the error, if any, and chooses the exit code.
 func (a *app) finish(ctx context.Context, err error) int {
 	if err == nil {
-		return exitDone
+		return int(models.ExitDone)
 	}
 	e := asError(ctx, err)
 	fmt.Fprintf(a.io.Err, "%s: %s\n", a.called, clean(e.Error()))
@@ -62,10 +25,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 			fmt.Fprintf(a.io.Err, "%s: %s\n", a.called, err)
 		}
 	}
-	if code, ok := exitCodes()[e.Code]; ok {
-		return code
-	}
-	return exitInternal
+	return int(e.Code.Exit())
 }
 
 // asError finds the typed error in the chain; anything else is INTERNAL, except

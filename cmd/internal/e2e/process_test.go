@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"coxswain/cmd/internal/errorwords"
 )
 
 // output keeps what a process writes, for readers beside it.
@@ -75,7 +77,11 @@ func (p *process) wait(limit time.Duration) int {
 	defer t.Stop()
 	select {
 	case <-p.done:
-		return p.cmd.ProcessState.ExitCode()
+		code := p.cmd.ProcessState.ExitCode()
+		if err := errorwords.Check([]byte(p.out.String()), code); err != nil && code >= 0 {
+			p.t.Errorf("%v: %v", p.cmd.Args, err)
+		}
+		return code
 	case <-t.C:
 		return -1
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"coxswain/cmd/internal/errorwords"
 )
 
 // deadline bounds every wait of a test; nothing waits for it when all is well.
@@ -224,6 +226,9 @@ func parseOutcome(t *testing.T, text json.RawMessage) outcome {
 	mustDecode(t, []byte(result.Content[0].Text), &b)
 	if !bytes.Equal(mustJSON(t, a), mustJSON(t, b)) {
 		t.Fatalf("text and structured content differ: %s", text)
+	}
+	if err := errorwords.Check(result.Structured, errorwords.Unknown); err != nil {
+		t.Fatalf("%v: %s", err, text)
 	}
 	if out.OK == result.IsError || out.OK != (out.Error.Code == "") {
 		t.Fatalf("ok, isError and error disagree: %s", text)

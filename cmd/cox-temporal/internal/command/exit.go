@@ -8,29 +8,6 @@ import (
 	"coxswain/models"
 )
 
-// The exit codes. They are those of cox.
-const (
-	exitOK          = 0
-	exitInternal    = 1
-	exitUsage       = 2
-	exitConflict    = 3
-	exitUnavailable = 7
-)
-
-// exitCode maps the kinds of errors that this program can meet.
-func exitCode(code models.Code) int {
-	switch code {
-	case models.CodeInvalidArgument:
-		return exitUsage
-	case models.CodeLeaseConflict:
-		return exitConflict
-	case models.CodeEngineUnavailable:
-		return exitUnavailable
-	default:
-		return exitInternal
-	}
-}
-
 // failure is the document printed on stdout when JSON was asked for.
 type failure struct {
 	OK    bool        `json:"ok"`
@@ -60,5 +37,5 @@ func (p *program) fail(err error) int {
 			fmt.Fprintf(p.Err, "cox-temporal: %v\n", encodeErr)
 		}
 	}
-	return exitCode(f.Code)
+	return int(f.Code.Exit())
 }

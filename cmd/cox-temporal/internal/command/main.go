@@ -45,7 +45,7 @@ func Main(args []string, std Streams) int {
 	if err := p.app().RunContext(ctx, args); err != nil {
 		return p.fail(err)
 	}
-	return exitOK
+	return int(models.ExitDone)
 }
 
 // program is one run.
