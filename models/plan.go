@@ -54,15 +54,16 @@ type StartCandidate struct {
 	ID            string
 	Revision      int
 	Status        AssignmentStatus
-	Target        string   // the worker, session_bind first
-	AllowedPaths  []string // none is the whole workspace
-	Blockers      []string // dependencies that are not accepted yet
-	RunOpen       bool     // an earlier run has not ended, or a command is open
-	FailedStarts  int      // failed start commands of this revision
+	Target        string    // the worker, session_bind first
+	AllowedPaths  []string  // none is the whole workspace
+	Blockers      []Blocker // what it waits for: dependencies that are not accepted, or their replacements
+	RunOpen       bool      // an earlier run has not ended, or a command is open
+	FailedStarts  int       // failed start commands of this revision
 	LastFailure   time.Time
 	FailureReason string
-	Asked         bool // a person was asked about the failures and has not answered
-	OnThread      bool // a bound thread exists, so that a fix continues on it
+	Asked         bool   // a person was asked about the failures and has not answered
+	Deferred      string // the reason that an earlier pass stored
+	OnThread      bool   // a bound thread exists, so that a fix continues on it
 }
 
 // Hold is an assignment that holds its allowed paths from its first start to its

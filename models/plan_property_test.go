@@ -58,7 +58,7 @@ func drawHold(t *rapid.T) models.Hold { return models.Hold{AllowedPaths: drawPat
 func drawCandidate(t *rapid.T) models.StartCandidate {
 	return models.StartCandidate{
 		Revision: rapid.IntRange(1, 9).Draw(t, "revision"), Status: rapid.SampledFrom([]models.AssignmentStatus{models.AssignmentReady, models.AssignmentNeedsFix}).Draw(t, "status"),
-		Target: "x", AllowedPaths: drawPaths(t), Blockers: rapid.SliceOfN(rapid.Just("dep"), 0, 1).Draw(t, "blockers"),
+		Target: "x", AllowedPaths: drawPaths(t), Blockers: rapid.SliceOfN(rapid.Just(models.Blocker{ID: "dep", Status: models.AssignmentReady}), 0, 1).Draw(t, "blockers"),
 		RunOpen: rapid.IntRange(0, 3).Draw(t, "runOpen") == 0, FailedStarts: rapid.IntRange(0, 6).Draw(t, "failed"),
 		LastFailure: planNow.Add(-time.Duration(rapid.IntRange(0, 600).Draw(t, "ago")) * time.Second), Asked: rapid.Bool().Draw(t, "asked"), OnThread: rapid.Bool().Draw(t, "onThread"),
 	}

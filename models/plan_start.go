@@ -54,7 +54,7 @@ func freeSlots(limits []Capacity) (int, string) {
 func startRefused(in PlanInput, c StartCandidate, holds []Hold) (LeftOut, bool) {
 	switch {
 	case len(c.Blockers) > 0:
-		return LeftOut{Code: "dependency", Reason: "dependency: waits for " + strings.Join(c.Blockers, ", ")}, false
+		return LeftOut{Code: "dependency", Reason: waitReason(c.ID, c.Blockers)}, false
 	case c.RunOpen:
 		return LeftOut{Code: "run_open", Reason: "run: an earlier run or command of it has not ended"}, false
 	case c.FailedStarts >= MaxStartAttempts:

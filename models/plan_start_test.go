@@ -19,8 +19,12 @@ func TestWhyACandidateIsLeftOut(t *testing.T) {
 		code   string // "" when it starts
 		reason string
 	}{
-		"ready":                {change: func(*models.StartCandidate) {}},
-		"waits for others":     {change: func(c *models.StartCandidate) { c.Blockers = []string{"x", "y"} }, code: "dependency", reason: "dependency: waits for x, y"},
+		"ready":            {change: func(*models.StartCandidate) {}},
+		"waits for others": {change: waiting(models.AssignmentReady, models.AssignmentRunning), code: "dependency", reason: "dependency: waits for x, y"},
+		"waits in vain": {
+			change: waiting(models.AssignmentReady, models.AssignmentCancelled), code: "dependency",
+			reason: "dependency: waits for x, y (cancelled), which will not be accepted; next: cox assignment cancel a; cox assignment create makes one that does not wait for y",
+		},
 		"has a run":            {change: func(c *models.StartCandidate) { c.RunOpen = true }, code: "run_open", reason: "run: an earlier run or command of it has not ended"},
 		"failed just now":      {change: failed(2, 5*time.Second), code: "back_off", reason: "start: failed, tried again at 12:00:15Z: no thread"},
 		"failed, and is due":   {change: failed(2, 20*time.Second)},
@@ -46,6 +50,13 @@ func TestWhyACandidateIsLeftOut(t *testing.T) {
 				t.Errorf("made %v, left out %+v, want %+v", commandText(p), p.LeftOut, want)
 			}
 		})
+	}
+}
+
+// waiting makes a candidate wait for x and y in these statuses.
+func waiting(x, y models.AssignmentStatus) func(*models.StartCandidate) {
+	return func(c *models.StartCandidate) {
+		c.Blockers = []models.Blocker{{ID: "x", Status: x}, {ID: "y", Status: y}}
 	}
 }
 

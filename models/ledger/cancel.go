@@ -26,8 +26,9 @@ func (l *Ledger) CancelAssignment(ctx context.Context, c *Call, id string, base 
 }
 
 // SupersedeAssignment ends an assignment in favour of another one of the same
-// workspace. Errors as CancelAssignment, and NOT_FOUND or INVALID_ARGUMENT for
-// the other one.
+// workspace; what waits for it waits for that one from then on. Errors as
+// CancelAssignment, and NOT_FOUND, INVALID_ARGUMENT or DEPENDENCY_CYCLE for the
+// other one.
 func (l *Ledger) SupersedeAssignment(ctx context.Context, c *Call, id, by string, base *int, reason string) (models.Assignment, error) {
 	in := args{"assignment_id": id, "superseded_by": by, "base_revision": base, "reason": reason}
 	return write(ctx, l, c, "supersede_assignment", in, func(tx *Tx) (models.Assignment, error) {
@@ -81,7 +82,7 @@ func (tx *Tx) replaces(a models.Assignment, by string) error {
 	if other.Status == models.AssignmentCancelled || other.Status == models.AssignmentSuperseded {
 		return models.Invalid("superseded_by", "assignment %q is itself %s", by, other.Status)
 	}
-	return nil
+	return tx.mayReplace(a, other)
 }
 
 // stopping is how an assignment ends without a review.
@@ -124,6 +125,9 @@ func (tx *Tx) stop(a models.Assignment, s stopping) (models.Assignment, error) {
 		return a, err
 	}
 	if err := tx.planAssignment(a.ID); err != nil {
+		return a, err
+	}
+	if err := tx.wakeDependents(a.ID); err != nil {
 		return a, err
 	}
 	return a, tx.wakeWork(a, handoff)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -62,7 +63,7 @@ func (tx *Tx) depend(a models.Assignment, on []string) ([]string, error) {
 // mayDepend refuses a dependency on itself and on other workspaces.
 func (tx *Tx) mayDepend(a models.Assignment, id string) error {
 	if id == a.ID {
-		return cycleError([]string{a.ID, a.ID})
+		return cycleError("depends_on", []string{a.ID, a.ID})
 	}
 	other, err := get[models.Assignment](tx.db, "assignment", id)
 	if err == nil && other.WorkspaceID != a.WorkspaceID {
@@ -77,50 +78,100 @@ func (tx *Tx) noCycle(a models.Assignment) error {
 	if _, found, err := find[dependency](tx.db, "depends_on = ?", a.ID); err != nil || !found {
 		return err
 	}
-	var edges []dependency
-	err := tx.db.Raw(`SELECT d.assignment_id, d.depends_on FROM dependencies d JOIN assignments a ON a.id = d.assignment_id
-	  WHERE a.workspace_id = ? ORDER BY d.assignment_id, d.depends_on`, a.WorkspaceID).Scan(&edges).Error
+	graph, err := tx.waits(a.WorkspaceID)
 	if err != nil {
 		return err
 	}
-	graph := make(map[string][]string, len(edges))
-	for _, e := range edges {
-		graph[e.AssignmentID] = append(graph[e.AssignmentID], e.DependsOn)
-	}
 	if path := models.FindCycle(graph, a.ID); path != nil {
-		return cycleError(path)
+		return cycleError("depends_on", path)
 	}
 	return nil
 }
 
-func cycleError(path []string) error {
-	return models.Errorf(models.CodeDependencyCycle, "depends_on: the dependencies form a cycle: %s", strings.Join(path, " → ")).With("path", path)
+// waits is who waits for whom in a workspace: what waited for a superseded
+// assignment waits for its replacement.
+func (tx *Tx) waits(workspaceID string) (map[string][]string, error) {
+	var edges []dependency
+	err := tx.db.Raw(`SELECT d.assignment_id, d.depends_on FROM dependencies d JOIN assignments a ON a.id = d.assignment_id WHERE a.workspace_id = @space
+	  UNION SELECT id AS assignment_id, superseded_by AS depends_on FROM assignments WHERE workspace_id = @space AND status = 'superseded' AND superseded_by <> ''
+	  ORDER BY 1, 2`, map[string]any{"space": workspaceID}).Scan(&edges).Error
+	graph := make(map[string][]string, len(edges))
+	for _, e := range edges {
+		graph[e.AssignmentID] = append(graph[e.AssignmentID], e.DependsOn)
+	}
+	return graph, err
 }
 
-// unaccepted lists the assignments that one waits for and that are not accepted.
-func (tx *Tx) unaccepted(assignmentID string) ([]string, error) {
-	var ids []string
-	err := tx.db.Raw(`SELECT d.depends_on FROM dependencies d JOIN assignments a ON a.id = d.depends_on
-	  WHERE d.assignment_id = ? AND a.status <> 'accepted' ORDER BY d.depends_on`, assignmentID).Scan(&ids).Error
-	return ids, err
+// mayReplace refuses a replacement that itself waits for what it shall replace.
+func (tx *Tx) mayReplace(a, by models.Assignment) error {
+	if by.Status == models.AssignmentAccepted {
+		return nil // it waits for nothing any more
+	}
+	graph, err := tx.waits(a.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	graph[a.ID] = []string{by.ID}
+	if path := models.FindCycle(graph, a.ID); path != nil {
+		return cycleError("superseded_by", path)
+	}
+	return nil
+}
+
+func cycleError(field string, path []string) error {
+	return models.Errorf(models.CodeDependencyCycle, "%s: the dependencies form a cycle: %s", field, strings.Join(path, " → ")).With("path", path)
+}
+
+// blockers finds what assignments still wait for, by the condition on the waiting
+// ones: each dependency that is not accepted, with its replacement in place of one
+// that was superseded.
+const blockers = `WITH RECURSIVE chain (assignment_id, at) AS (
+    SELECT d.assignment_id, d.depends_on FROM dependencies d JOIN assignments a ON a.id = d.assignment_id
+      JOIN assignments b ON b.id = d.depends_on WHERE %s AND b.status <> 'accepted'
+    UNION ALL SELECT c.assignment_id, b.superseded_by FROM chain c JOIN assignments b ON b.id = c.at WHERE b.status = 'superseded'
+  ) SELECT DISTINCT c.assignment_id, b.id, b.status FROM chain c JOIN assignments b ON b.id = c.at
+    WHERE b.status NOT IN ('accepted','superseded') ORDER BY c.assignment_id, b.id`
+
+// blocker is one assignment that another one waits for.
+type blocker struct {
+	AssignmentID string
+	ID           string
+	Status       models.AssignmentStatus
+}
+
+// findBlockers runs the query for the waiting assignments "a" that fit.
+func findBlockers(db *gorm.DB, condition string, values ...any) ([]blocker, error) {
+	var rows []blocker
+	return rows, db.Raw(fmt.Sprintf(blockers, condition), values...).Scan(&rows).Error
 }
 
 // needDependencies refuses work that waits for other work.
 func (tx *Tx) needDependencies(assignmentID string) error {
-	missing, err := tx.unaccepted(assignmentID)
-	if err != nil || len(missing) == 0 {
+	rows, err := findBlockers(tx.db, "a.id = ?", assignmentID)
+	if err != nil || len(rows) == 0 {
 		return err
 	}
-	return models.Errorf(models.CodeDependencyBlocked, "assignment %q waits for %s to be accepted", assignmentID, strings.Join(missing, ", ")).
-		With("waits_for", missing).Hint("cox assignment show %s", missing[0])
+	waits := make([]models.Blocker, len(rows))
+	ids := make([]string, len(rows))
+	for i, r := range rows {
+		waits[i], ids[i] = models.Blocker{ID: r.ID, Status: r.Status}, r.ID
+	}
+	refusal := models.Errorf(models.CodeDependencyBlocked, "assignment %q waits for %s to be accepted", assignmentID, strings.Join(ids, ", ")).With("waits_for", ids)
+	if why, ended := models.EndedBlocker(assignmentID, waits); ended {
+		return refusal.Hint("%s", why)
+	}
+	return refusal.Hint("cox assignment show %s", ids[0])
 }
 
 // wakeDependents wakes the loops of the teams whose work waited for an
-// assignment.
+// assignment, or for one that it replaced.
 func (tx *Tx) wakeDependents(assignmentID string) error {
 	var teams []models.Team
-	err := tx.db.Raw(`SELECT DISTINCT t.id, t.workspace_id FROM dependencies d JOIN assignments a ON a.id = d.assignment_id
-	  JOIN teams t ON t.id = a.team_id WHERE d.depends_on = ? ORDER BY t.id`, assignmentID).Scan(&teams).Error
+	err := tx.db.Raw(`WITH RECURSIVE former (id) AS (
+	    SELECT id FROM assignments WHERE id = ?
+	    UNION ALL SELECT a.id FROM assignments a JOIN former f ON a.superseded_by = f.id WHERE a.status = 'superseded'
+	  ) SELECT DISTINCT t.id, t.workspace_id FROM dependencies d JOIN former f ON f.id = d.depends_on JOIN assignments a ON a.id = d.assignment_id
+	  JOIN teams t ON t.id = a.team_id ORDER BY t.id`, assignmentID).Scan(&teams).Error
 	if err != nil {
 		return err
 	}

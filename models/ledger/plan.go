@@ -44,7 +44,7 @@ func (l *Ledger) planTeam(ctx context.Context, teamID string, adjust func(*model
 			return err
 		}
 		out.LeftOut, out.Asks = plan.LeftOut, len(plan.Asks)
-		if err := tx.recordLeftOut(plan.LeftOut); err != nil {
+		if err := tx.recordLeftOut(in, plan.LeftOut); err != nil {
 			return err
 		}
 		out.Refresh, err = openRefresh(tx.db, in.NodeID, in.Loop.AdapterKind)
@@ -194,14 +194,20 @@ func (tx *Tx) journal(cmd models.Command, event, result string) error {
 }
 
 // recordLeftOut stores the reasons that are not just a full board, where they
-// changed; lists show them.
-func (tx *Tx) recordLeftOut(left []models.LeftOut) error {
+// changed; lists show them. Who waits for nothing else any more has none.
+func (tx *Tx) recordLeftOut(in models.PlanInput, left []models.LeftOut) error {
+	known := make(map[string]string, len(in.Starts))
+	for _, c := range in.Starts {
+		known[c.ID] = c.Deferred
+	}
 	for _, lo := range left {
 		if lo.Code == "capacity" || lo.Code == "loop_off" {
+			lo.Reason = ""
+		}
+		if known[lo.AssignmentID] == lo.Reason {
 			continue
 		}
-		err := tx.db.Model(&models.Assignment{}).Where("id = ? AND deferred_reason <> ?", lo.AssignmentID, lo.Reason).
-			UpdateColumn("deferred_reason", lo.Reason).Error
+		err := tx.db.Model(&models.Assignment{}).Where("id = ?", lo.AssignmentID).UpdateColumn("deferred_reason", lo.Reason).Error
 		if err != nil {
 			return err
 		}

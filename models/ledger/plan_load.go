@@ -89,6 +89,7 @@ type candidate struct {
 	Status       models.AssignmentStatus
 	AllowedPaths []string `gorm:"serializer:json"`
 	Metadata     string
+	Deferred     string
 }
 
 // startable finds the assignments that a run may be started for, in planning
@@ -102,7 +103,7 @@ func (s planScope) starts(in *models.PlanInput) error {
 		return nil
 	}
 	var rows []candidate
-	err := s.db.Table("assignments").Select("id, revision, status, allowed_paths, metadata").
+	err := s.db.Table("assignments").Select("id, revision, status, allowed_paths, metadata, deferred_reason AS deferred").
 		Where(startable, s.team.ID, s.now.UnixMilli()).Order("priority DESC, updated_at, id").Find(&rows).Error
 	if err != nil || len(rows) == 0 {
 		return err
@@ -119,7 +120,7 @@ func (s planScope) starts(in *models.PlanInput) error {
 		}
 		in.Starts = append(in.Starts, models.StartCandidate{
 			ID: r.ID, Revision: r.Revision, Status: r.Status, AllowedPaths: r.AllowedPaths, Target: targetOf(r),
-			Blockers: facts.blockers[r.ID], RunOpen: facts.busy[r.ID], OnThread: facts.threads[r.ID], Asked: facts.asked[r.ID],
+			Blockers: facts.blockers[r.ID], RunOpen: facts.busy[r.ID], OnThread: facts.threads[r.ID], Asked: facts.asked[r.ID], Deferred: r.Deferred,
 			FailedStarts: f.Count, LastFailure: time.UnixMilli(f.LastAt).UTC(), FailureReason: f.Reason,
 		})
 	}
@@ -144,7 +145,7 @@ type failure struct {
 }
 
 type startFacts struct {
-	blockers map[string][]string
+	blockers map[string][]models.Blocker
 	busy     map[string]bool
 	threads  map[string]bool
 	failures map[string]failure
@@ -153,16 +154,13 @@ type startFacts struct {
 
 // startFacts reads what speaks for or against the candidates, one query each.
 func (s planScope) startFacts() (startFacts, error) {
-	f := startFacts{blockers: map[string][]string{}, busy: map[string]bool{}, threads: map[string]bool{}, failures: map[string]failure{}, asked: map[string]bool{}}
-	var edges []struct{ AssignmentID, DependsOn string }
-	err := s.db.Raw(`SELECT d.assignment_id, d.depends_on FROM dependencies d
-	  JOIN assignments a ON a.id = d.assignment_id JOIN assignments b ON b.id = d.depends_on
-	  WHERE a.team_id = ? AND a.status IN ('ready','needs_fix') AND b.status <> 'accepted' ORDER BY d.assignment_id, d.depends_on`, s.team.ID).Scan(&edges).Error
+	f := startFacts{blockers: map[string][]models.Blocker{}, busy: map[string]bool{}, threads: map[string]bool{}, failures: map[string]failure{}, asked: map[string]bool{}}
+	waiting, err := findBlockers(s.db, "a.team_id = ? AND a.status IN ('ready','needs_fix')", s.team.ID)
 	if err != nil {
 		return f, err
 	}
-	for _, e := range edges {
-		f.blockers[e.AssignmentID] = append(f.blockers[e.AssignmentID], e.DependsOn)
+	for _, w := range waiting {
+		f.blockers[w.AssignmentID] = append(f.blockers[w.AssignmentID], models.Blocker{ID: w.ID, Status: w.Status})
 	}
 	if err := s.mark(f.busy, `SELECT assignment_id FROM runs WHERE team_id = ? AND ended_at IS NULL AND binding_id <> ''
 	  UNION SELECT assignment_id FROM commands WHERE team_id = ? AND state IN ('intended','unknown') AND assignment_id <> ''`, s.team.ID, s.team.ID); err != nil {

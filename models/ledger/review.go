@@ -185,7 +185,7 @@ func (tx *Tx) settle(a models.Assignment, run models.Run, handoff models.Event, 
 	if err := tx.closeInterventions(a.ID); err != nil {
 		return e, err
 	}
-	if outcome == models.AssignmentAccepted {
+	if outcome.Terminal() {
 		if err := tx.wakeDependents(a.ID); err != nil {
 			return e, err
 		}
