@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"coxswain/models"
 	"coxswain/models/ledger"
@@ -91,9 +92,19 @@ func resumeInput(ctx context.Context, l *ledger.Ledger, w ledger.Work) (prompts.
 	if in.Reason != prompts.ResumeAnswered {
 		return in, nil
 	}
-	q, err := l.Answered(ctx, w.Command.Cause)
-	in.InterventionID, in.Question, in.Answer, in.AnsweredBy = q.ID, q.Prompt, q.Response, q.RespondedBy
+	answered, err := l.FreshAnswers(ctx, w.Run.ID)
+	in.Answers = answersOf(answered, "")
 	return in, err
+}
+
+// answersOf quotes answered questions; about names the assignment where the reader
+// has several.
+func answersOf(list []models.Intervention, about string) []prompts.Answer {
+	out := make([]prompts.Answer, len(list))
+	for i, q := range list {
+		out[i] = prompts.Answer{InterventionID: q.ID, AskedBy: q.RequestedBy, About: about, Question: q.Prompt, Answer: q.Response, AnsweredBy: q.RespondedBy}
+	}
+	return out
 }
 
 // QueueNudge renders a review nudge and queues it for the integrator's thread.
@@ -112,15 +123,20 @@ func nudgePrompt(ctx context.Context, l *ledger.Ledger, w ledger.Work) (string, 
 		return "", err
 	}
 	in := prompts.ReviewInput{
-		ActorID: w.Binding.ActorID, WorkspaceID: w.Workspace.ID, TeamID: w.Team.ID, CommandID: w.Command.ID,
-		Attempt: w.Command.Attempt, MaxNudges: w.Team.Loop.ReviewMaxNudges,
+		ActorID: w.Binding.ActorID, WorkspaceID: w.Workspace.ID, TeamID: w.Team.ID, CommandID: w.Command.ID, MaxNudges: w.Team.Loop.ReviewMaxNudges,
 	}
 	for _, p := range pending {
-		for _, id := range w.Command.EventIDs {
-			if p.Event.ID == id {
-				in.Reviews = append(in.Reviews, p)
-			}
+		if !slices.Contains(w.Command.EventIDs, p.Event.ID) {
+			continue
 		}
+		talk, err := l.ReviewTalk(ctx, p.Event)
+		if err != nil {
+			return "", err
+		}
+		if len(in.Reviews) == 0 {
+			in.Attempt = talk.Nudges
+		}
+		in.Reviews, in.Answers = append(in.Reviews, p), append(in.Answers, answersOf(talk.Answers, p.Event.AssignmentID)...)
 	}
 	if len(in.Reviews) == 0 {
 		return "every handoff of this nudge is decided", nil // QueueMessage refuses it for the same reason
@@ -133,7 +149,8 @@ func nudgePrompt(ctx context.Context, l *ledger.Ledger, w ledger.Work) (string, 
 		return "", err
 	}
 	for _, q := range asked {
-		if q.Kind == "review_ignored" {
+		if q.Kind == "review_ignored" && q.Status == "open" {
+			in.Attempt-- // the reminders before this message
 			return prompts.Escalation(prompts.EscalationInput{ReviewInput: in, InterventionID: q.ID})
 		}
 	}

@@ -100,9 +100,10 @@ type ReviewDue struct {
 	RunID        string
 	Managed      bool
 	TurnEnded    bool // the handoff's own turn has ended, or its run is not managed
-	Nudges       int
+	Nudges       int  // since the last answer of a person about it
 	LastNudgeAt  time.Time
-	Asked        bool // a person was asked after the last nudge
+	Asked        bool // a person was asked since then, because nobody took it
+	Waiting      bool // a question about it is open, put by a reviewer
 }
 
 // Planned is the outcome of a pass. Applying the same one twice creates nothing

@@ -3,12 +3,13 @@ package models
 import "fmt"
 
 // planReviews nudges the team's integrator about every undecided handoff that is
-// due, in one command, and asks a person about those that were nudged in vain.
+// due, in one command, and asks a person about those that were nudged in vain. A
+// reviewer's own question holds them back; its answer makes the nudge due at once.
 // A nudge speaks for the whole team, so that a pass over one assignment makes none.
 func planReviews(in PlanInput, usable bool, out *Planned) {
 	var due []ReviewDue
 	for _, r := range in.Reviews {
-		if !r.TurnEnded || !r.Managed && !in.Loop.Enabled {
+		if !r.TurnEnded || r.Waiting || !r.Managed && !in.Loop.Enabled {
 			continue
 		}
 		if r.Nudges > 0 && in.Now.Before(r.LastNudgeAt.Add(in.Loop.ReviewNudgeInterval())) {

@@ -70,6 +70,7 @@ func TestAfterTheLastNudgeAPersonIsAskedAndTheIntegratorToldOnce(t *testing.T) {
 func TestWhoIsNotNudged(t *testing.T) {
 	for name, change := range map[string]func(*models.PlanInput){
 		"a nudge is under way":           func(in *models.PlanInput) { in.OpenNudge = true },
+		"the reviewer asked a person":    func(in *models.PlanInput) { in.Reviews[0].Waiting = true },
 		"the integrator reads":           func(in *models.PlanInput) { in.ReviewIdle = false },
 		"a person reviews":               func(in *models.PlanInput) { in.ReviewedBy = models.RoleHuman },
 		"the pass is for one assignment": func(in *models.PlanInput) { in.OneAssignment, in.OnlyLive = "a", true },

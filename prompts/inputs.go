@@ -95,19 +95,40 @@ const (
 	// ResumeTurnFailed: the turn ended in an error that may pass, such as a rate
 	// limit.
 	ResumeTurnFailed ResumeReason = "turn_failed"
-	// ResumeAnswered: a person answered the run's question.
+	// ResumeAnswered: the questions about the run are answered.
 	ResumeAnswered ResumeReason = "answered"
 )
+
+// Answer is what a person answered to a question about the work.
+type Answer struct {
+	InterventionID string
+	AskedBy        string // the actor that put the question; "cox" for the planner
+	About          string // the assignment; "" where the prompt is about one only
+	Question       string // its words; "" leaves them unsaid
+	Answer         string
+	AnsweredBy     string
+}
+
+// Validate asks for everything but the question's words.
+func (a Answer) Validate() error {
+	return required(field{"intervention_id", a.InterventionID}, field{"asked_by", a.AskedBy}, field{"answer", a.Answer}, field{"answered_by", a.AnsweredBy})
+}
+
+func validAnswers(list []Answer) error {
+	for _, a := range list {
+		if err := a.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // ResumeInput sends a worker back to its run (seed 000, resuming owned work).
 type ResumeInput struct {
 	Work
-	Reason         ResumeReason
-	LastCommandID  string // the last command that reached the thread
-	InterventionID string // with ResumeAnswered
-	Question       string // with ResumeAnswered: what the worker had asked
-	Answer         string // with ResumeAnswered
-	AnsweredBy     string // with ResumeAnswered
+	Reason        ResumeReason
+	LastCommandID string   // the last command that reached the thread
+	Answers       []Answer // with ResumeAnswered: those that the thread has not been told, oldest first
 }
 
 // Kind is worker_resume.
@@ -126,7 +147,10 @@ func (in ResumeInput) Validate() error {
 	case ResumeNoHandoff, ResumeTurnLost, ResumeTurnFailed:
 		return nil
 	case ResumeAnswered:
-		return required(field{"intervention_id", in.InterventionID}, field{"answer", in.Answer}, field{"answered_by", in.AnsweredBy})
+		if len(in.Answers) == 0 {
+			return models.Invalid("answers", "must hold at least one")
+		}
+		return validAnswers(in.Answers)
 	}
 	return models.Invalid("reason", "%q is not one of no_handoff, turn_lost, turn_failed, answered", in.Reason)
 }
@@ -138,9 +162,10 @@ type ReviewInput struct {
 	WorkspaceID string
 	TeamID      string
 	CommandID   string
-	Attempt     int // the nudge's number for the oldest of these handoffs, from 1
+	Attempt     int // the nudge's number for the oldest of these handoffs since its last answer, from 1
 	MaxNudges   int // after that many a person is asked; 0 leaves it unsaid
 	Reviews     []models.PendingReview
+	Answers     []Answer // to questions about these handoffs, oldest first
 }
 
 // Kind is integrator_review.
@@ -157,6 +182,9 @@ func (in ReviewInput) Validate() error {
 		if err := required(field{name + "event_id", r.Event.ID}, field{name + "assignment_id", r.Event.AssignmentID}); err != nil {
 			return err
 		}
+	}
+	if err := validAnswers(in.Answers); err != nil {
+		return err
 	}
 	return required(
 		field{"actor_id", in.ActorID}, field{"workspace_id", in.WorkspaceID},

@@ -64,11 +64,14 @@ func samples() map[string]Input {
 		return ResumeInput{Work: fullWork(), Reason: reason, LastCommandID: "cmd_start_assignment_task_abc_7_attempt1"}
 	}
 	answered := resume(ResumeAnswered)
-	answered.InterventionID, answered.AnsweredBy = "evt_ask", "human:ada"
-	answered.Question = "May I delete old.go?\n```\nrm old.go\n```"
-	answered.Answer = "Yes.\nKeep its tests."
-	unquoted := answered
-	unquoted.Work, unquoted.Question = bareWork(), ""
+	answered.Answers = []Answer{
+		{InterventionID: "evt_ask", AskedBy: "codex-worker-7", Question: "May I delete old.go?\n```\nrm old.go\n```", Answer: "Yes.\nKeep its tests.", AnsweredBy: "human:ada"},
+		{InterventionID: "evt_why", AskedBy: "codex-integrator-core", Question: "Which release is it for?", Answer: "The next one.", AnsweredBy: "human:bob"},
+	}
+	unquoted := resume(ResumeAnswered)
+	unquoted.Work, unquoted.Answers = bareWork(), []Answer{{InterventionID: "evt_ask", AskedBy: "cox", Answer: "Go on.", AnsweredBy: "human:ada"}}
+	told := reviewInput()
+	told.Answers = []Answer{{InterventionID: "evt_ask", AskedBy: told.ActorID, About: "task_abc", Question: "Is the new flag wanted?", Answer: "Yes, keep it.", AnsweredBy: "human:ada"}}
 	return map[string]Input{
 		"worker_assignment":      WorkerInput{fullWork()},
 		"worker_assignment_bare": WorkerInput{bareWork()},
@@ -84,6 +87,7 @@ func samples() map[string]Input {
 		"worker_resume_unquoted":    unquoted,
 		"integrator_review":         reviewInput(),
 		"integrator_review_again":   again,
+		"integrator_review_told":    told,
 		"integrator_escalation":     EscalationInput{ReviewInput: again, InterventionID: "evt_ask"},
 	}
 }
@@ -210,7 +214,7 @@ func TestTypedFunctionsRenderTheirKind(t *testing.T) {
 
 func TestRenderRefuses(t *testing.T) {
 	noRun, noAnswer, noReviews := fullWork(), samples()["worker_resume_answered"].(ResumeInput), reviewInput()
-	noRun.RunID, noAnswer.Answer, noReviews.Reviews = " \n", "", nil
+	noRun.RunID, noAnswer.Answers, noReviews.Reviews = " \n", nil, nil
 	noRevision, noEvent := fullWork(), reviewInput()
 	noRevision.Revision = 0
 	noEvent.Reviews[1].Event.ID = ""
@@ -224,7 +228,7 @@ func TestRenderRefuses(t *testing.T) {
 		"no input":     {models.PromptFix, nil, "prompt_kind"},
 		"no run":       {models.PromptWorker, WorkerInput{noRun}, "run_id"},
 		"no revision":  {models.PromptWorker, WorkerInput{noRevision}, "revision"},
-		"no answer":    {models.PromptResume, noAnswer, "answer"},
+		"no answer":    {models.PromptResume, noAnswer, "answers"},
 		"no reason":    {models.PromptResume, noReason, "reason"},
 		"no command":   {models.PromptResume, ResumeInput{Work: fullWork(), Reason: ResumeTurnLost}, "last_command_id"},
 		"no reviews":   {models.PromptReview, noReviews, "reviews"},

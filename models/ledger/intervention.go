@@ -30,7 +30,8 @@ func (l *Ledger) Interventions(ctx context.Context, f InterventionFilter) ([]mod
 }
 
 // RequestIntervention asks a person something about a run, which waits until
-// every question of it is answered. A bound thread may have one open. The id of
+// every question of it is answered; a reviewer's question about a handoff holds its
+// nudges back as long. A bound worker's thread may have one open. The id of
 // the event is the intervention's. Errors, in the order of their checks:
 // FORBIDDEN, NOT_FOUND, INVALID_ARGUMENT; SECRET_DETECTED before all of them.
 func (l *Ledger) RequestIntervention(ctx context.Context, c *Call, runID, prompt, kind string, packet map[string]any) (models.Event, error) {
@@ -45,7 +46,7 @@ func (tx *Tx) requestIntervention(runID, prompt, kind string, packet map[string]
 	if err := tx.need("request intervention", models.RoleAgent, models.RoleIntegrator, models.RoleHuman); err != nil {
 		return none, err
 	}
-	r, err := tx.ownOrLed(runID)
+	r, err := tx.askable(runID)
 	if err != nil {
 		return none, err
 	}
@@ -67,6 +68,20 @@ func (tx *Tx) requestIntervention(runID, prompt, kind string, packet map[string]
 		WorkspaceID: r.WorkspaceID, TeamID: r.TeamID, AssignmentID: r.AssignmentID, RunID: r.ID,
 		Kind: kind, Prompt: prompt, Packet: packet,
 	})
+}
+
+// askable loads a run that the caller may ask about: its own live one, for an
+// integrator or a person any live one, and one whose handoff waits for a decision.
+func (tx *Tx) askable(runID string) (models.Run, error) {
+	r, err := get[models.Run](tx.db, "run", runID)
+	if err != nil || tx.By.Role == models.RoleAgent {
+		return tx.ownOrLed(runID)
+	}
+	a, reviewed, err := find[models.Assignment](tx.db, "id = ? AND status = 'awaiting_review' AND active_run_id = ?", r.AssignmentID, r.ID)
+	if err != nil || !reviewed {
+		return tx.ownOrLed(runID)
+	}
+	return r, tx.mayTouch(a)
 }
 
 // oneOpen refuses a second open question of a bound thread.

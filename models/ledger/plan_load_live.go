@@ -127,35 +127,43 @@ func (s planScope) handoffNudges(runID string, since time.Time) (int, error) {
 	return int(n), err
 }
 
+// lastAnswer is the time of the last answer about a handoff "e", 0 without one: the
+// nudges of a handoff count from there.
+const lastAnswer = `coalesce((SELECT max(i.answered_at) FROM interventions i WHERE i.run_id = e.run_id AND i.answered_at >= e.created_at), 0)`
+
 // reviews reads the undecided handoffs of the team, oldest first, with the nudges
 // that named them.
 func (s planScope) reviews(in *models.PlanInput) error {
-	var rows []struct {
-		EventID, AssignmentID, RunID, BindingID string
-		RunEnded                                *int64
-		CreatedAt                               int64
-		Asked                                   bool
-	}
-	err := s.db.Raw(`SELECT e.id AS event_id, a.id AS assignment_id, e.run_id, r.binding_id, r.ended_at AS run_ended, e.created_at,
-	    EXISTS (SELECT 1 FROM interventions i WHERE i.run_id = e.run_id AND i.kind = 'review_ignored') AS asked
+	var rows []dueReview
+	err := s.db.Raw(`SELECT e.id AS event_id, a.id AS assignment_id, e.run_id, r.binding_id, r.ended_at AS run_ended, e.created_at, `+lastAnswer+` AS answered,
+	    coalesce((SELECT max(i.created_at) FROM interventions i WHERE i.run_id = e.run_id AND i.kind = 'review_ignored'), 0) AS ignored,
+	    EXISTS (SELECT 1 FROM interventions i WHERE i.run_id = e.run_id AND i.kind <> 'review_ignored' AND i.status = 'open') AS waiting
 	  FROM assignments a JOIN events e ON e.id = a.handoff_event_id JOIN runs r ON r.id = e.run_id
 	  WHERE a.team_id = ? AND a.status = 'awaiting_review' ORDER BY e.sequence`, s.team.ID).Scan(&rows).Error
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	nudges, err := s.nudges(rows[0].CreatedAt)
+	nudges, err := s.nudges(rows)
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
 		n := nudges[r.EventID]
 		in.Reviews = append(in.Reviews, models.ReviewDue{
-			EventID: r.EventID, AssignmentID: r.AssignmentID, RunID: r.RunID,
-			Managed: r.BindingID != "", TurnEnded: r.BindingID == "" || r.RunEnded != nil, Nudges: n.count, LastNudgeAt: n.last, Asked: r.Asked,
+			EventID: r.EventID, AssignmentID: r.AssignmentID, RunID: r.RunID, Waiting: r.Waiting, Asked: r.Ignored > r.Answered,
+			Managed: r.BindingID != "", TurnEnded: r.BindingID == "" || r.RunEnded != nil, Nudges: n.count, LastNudgeAt: n.last,
 		})
 	}
 	in.OpenNudge = nudges[""].count > 0
 	return s.integratorIdle(in)
+}
+
+// dueReview is an undecided handoff with what its nudges depend on.
+type dueReview struct {
+	EventID, AssignmentID, RunID, BindingID string
+	RunEnded                                *int64
+	CreatedAt, Answered, Ignored            int64 // times; 0 for none
+	Waiting                                 bool
 }
 
 type nudged struct {
@@ -163,11 +171,15 @@ type nudged struct {
 	last  time.Time
 }
 
-// nudges counts the nudges by event since the oldest handoff; under "" those that
-// are still open.
-func (s planScope) nudges(since int64) (map[string]nudged, error) {
+// nudges counts the nudges by event since the last answer about it; under "" those
+// that are still open.
+func (s planScope) nudges(due []dueReview) (map[string]nudged, error) {
+	since := make(map[string]int64, len(due))
+	for _, r := range due {
+		since[r.EventID] = r.Answered
+	}
 	var rows []models.Command
-	err := s.db.Where("team_id = ? AND type = 'nudge_review' AND state <> 'failed' AND created_at >= ?", s.team.ID, since).Order("created_at, id").Find(&rows).Error
+	err := s.db.Where("team_id = ? AND type = 'nudge_review' AND state <> 'failed' AND created_at >= ?", s.team.ID, due[0].CreatedAt).Order("created_at, id").Find(&rows).Error
 	out := map[string]nudged{}
 	for _, c := range rows {
 		if c.State.Open() {
@@ -175,7 +187,9 @@ func (s planScope) nudges(since int64) (map[string]nudged, error) {
 			continue
 		}
 		for _, id := range c.EventIDs {
-			out[id] = nudged{count: out[id].count + 1, last: *c.EndedAt}
+			if c.CreatedAt.UnixMilli() >= since[id] {
+				out[id] = nudged{count: out[id].count + 1, last: *c.EndedAt}
+			}
 		}
 	}
 	return out, err

@@ -119,15 +119,6 @@ func (l *Ledger) LastReview(ctx context.Context, assignmentID string) (models.Ev
 	return rows[0], nil
 }
 
-// Answered finds the question that an answer event belongs to.
-func (l *Ledger) Answered(ctx context.Context, answerEventID string) (models.Intervention, error) {
-	event, err := get[models.Event](l.read(ctx), "event", answerEventID)
-	if err != nil {
-		return models.Intervention{}, err
-	}
-	return get[models.Intervention](l.read(ctx), "intervention", event.ReviewedEventID)
-}
-
 // Settled tells whether a run that its worker finished can be ended now: the
 // node read its thread as idle. It ends the run when nothing of it is active.
 func (l *Ledger) Settled(ctx context.Context, runID string) error {
