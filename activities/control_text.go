@@ -149,7 +149,7 @@ func nudgePrompt(ctx context.Context, l *ledger.Ledger, w ledger.Work) (string, 
 		return "", err
 	}
 	for _, q := range asked {
-		if q.Kind == "review_ignored" && q.Status == "open" {
+		if q.Kind == models.AskReviewIgnored && q.Status == "open" {
 			in.Attempt-- // the reminders before this message
 			return prompts.Escalation(prompts.EscalationInput{ReviewInput: in, InterventionID: q.ID})
 		}

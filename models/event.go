@@ -68,6 +68,8 @@ const (
 	EventNodeStarted           = "node_started"
 	EventTaskVanished          = "task_vanished"
 	EventSecretRefused         = "secret_refused"
+	EventHumanBriefUpdated     = "human_brief_updated"
+	EventAttentionRaised       = "attention_raised"
 )
 
 // ReservedEventTypes are the types that append_event refuses, besides those
@@ -82,8 +84,7 @@ func ReservedEventTypes() []string {
 		EventAdapterUnavailable, EventServerRequest, EventRateLimit, EventScopeDirty,
 		EventMessageDelivered, EventMessageUnknown, EventLoopConfigured, EventWorkspaceRegistered,
 		EventWorkspaceArchived, EventTeamCreated, EventActorRegistered, EventNodeStarted,
-		EventTaskVanished, EventSecretRefused,
-		"human_brief_updated", "attention_raised",
+		EventTaskVanished, EventSecretRefused, EventHumanBriefUpdated, EventAttentionRaised,
 	}
 }
 
@@ -130,8 +131,13 @@ type PendingReview struct {
 	HeadCommit     string   `json:"head_commit"`
 	BaseCommit     string   `json:"base_commit"`
 	WorktreePath   string   `json:"worktree_path"`
-	Nudges         int      `json:"nudges"`
+	Nudges         int      `json:"nudges"` // reminders to the integrator so far
 	InteractiveURL string   `json:"interactive_url"`
+
+	PendingSince   time.Time  `json:"pending_since"`
+	PendingSeconds int64      `json:"pending_seconds"` // at the time of the reading
+	LastNudgeAt    *time.Time `json:"last_nudge_at,omitempty"`
+	EscalationID   string     `json:"escalation_id,omitempty"` // the question that a person was asked because nobody decided
 }
 
 // Intervention is a question to a person (a gate while it is open).

@@ -127,6 +127,10 @@ type Ask struct {
 	Prompt       string
 }
 
+// AskReviewIgnored is the kind of the question about a handoff that nobody
+// decides.
+const AskReviewIgnored = "review_ignored"
+
 // LeftOut is an assignment without a start and why.
 type LeftOut struct {
 	AssignmentID string `json:"assignment_id"`

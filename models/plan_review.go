@@ -40,7 +40,7 @@ func planReviews(in PlanInput, usable bool, out *Planned) {
 
 func askReview(r ReviewDue, out *Planned) {
 	out.Asks = append(out.Asks, Ask{
-		RunID: r.RunID, AssignmentID: r.AssignmentID, Kind: "review_ignored",
+		RunID: r.RunID, AssignmentID: r.AssignmentID, Kind: AskReviewIgnored,
 		Prompt: fmt.Sprintf("The handoff %s of %s was nudged %d times and is still undecided. Decide it: cox review list", r.EventID, r.AssignmentID, r.Nudges),
 	})
 }

@@ -25,6 +25,7 @@ type Team struct {
 	ID           string         `json:"team_id"`
 	WorkspaceID  string         `json:"workspace_id"`
 	Name         string         `json:"name"`
+	PhaseKey     string         `json:"phase_key"` // the phase of a plan that the team works on, free text
 	OwnerActorID string         `json:"owner_actor_id"`
 	Status       string         `json:"status"` // active | archived
 	Loop         LoopSettings   `json:"loop" gorm:"serializer:json"`

@@ -53,16 +53,21 @@ func (tx *Tx) recordBinding(runID string, patch, eventPayload map[string]any) (m
 // ownOrLed loads a live run that is the caller's own, or any for an integrator
 // or a person.
 func (tx *Tx) ownOrLed(runID string) (models.Run, error) {
-	r, err := get[models.Run](tx.db, "run", runID)
+	r, err := tx.led(runID)
 	if err != nil {
 		return r, err
 	}
-	if tx.By.Role == models.RoleAgent {
-		if err := tx.owns(r); err != nil {
-			return r, err
-		}
-	}
 	_, err = tx.activeFor(r)
+	return r, err
+}
+
+// led loads a run, live or over, that is the caller's own, or any for an
+// integrator or a person.
+func (tx *Tx) led(runID string) (models.Run, error) {
+	r, err := get[models.Run](tx.db, "run", runID)
+	if err == nil && tx.By.Role == models.RoleAgent {
+		err = tx.owns(r)
+	}
 	return r, err
 }
 

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"gorm.io/gorm"
+
 	"coxswain/models"
 )
 
@@ -19,4 +21,14 @@ func (tx *Tx) append(e models.Event) (models.Event, error) {
 	}
 	err := tx.insert(&e) // fills in the sequence
 	return e, err
+}
+
+// lastEvent finds the newest event by a condition, zero when there is none.
+func lastEvent(db *gorm.DB, condition string, values ...any) (models.Event, error) {
+	var rows []models.Event
+	err := db.Where(condition, values...).Order("sequence DESC").Limit(1).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return models.Event{}, err
+	}
+	return rows[0], nil
 }

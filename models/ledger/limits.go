@@ -24,8 +24,9 @@ const (
 // textLimits are the limits of the arguments that are texts, in characters.
 func textLimits() map[string]int {
 	return map[string]int{
-		"title": MaxTitle, "name": MaxTitle, "display_name": MaxTitle,
+		"title": MaxTitle, "name": MaxTitle, "display_name": MaxTitle, "phase_key": MaxTitle, "dedupe_key": MaxTitle, "reason_code": MaxTitle,
 		"note": MaxText, "reason": MaxText, "response": MaxText, "summary": MaxText, "prompt": MaxText,
+		"why_now": MaxText, "recommended_action": MaxText,
 	}
 }
 

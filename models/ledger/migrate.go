@@ -21,7 +21,7 @@ import (
 var migrations embed.FS
 
 // SchemaVersion is the newest schema that this build knows.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // migrate compares the stored schema version and, only where it is older, brings
 // it up to date under the write lock, after a backup of a file that has data.

@@ -234,7 +234,7 @@ func (tx *Tx) ask(in models.PlanInput, a models.Ask) error {
 		ID: event.ID, WorkspaceID: in.WorkspaceID, TeamID: in.TeamID, AssignmentID: a.AssignmentID,
 		RunID: a.RunID, Kind: a.Kind, Prompt: a.Prompt, Packet: map[string]any{}, RequestedBy: event.ActorID, Status: "open", CreatedAt: tx.Now,
 	})
-	if err != nil || a.Kind == "review_ignored" || a.RunID == "" {
+	if err != nil || a.Kind == models.AskReviewIgnored || a.RunID == "" {
 		return err
 	}
 	return tx.awaitHuman(a.RunID, a.AssignmentID)

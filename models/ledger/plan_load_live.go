@@ -71,12 +71,7 @@ func (s planScope) busy(runID string) (bool, error) {
 }
 
 func (s planScope) lastEvent(runID, eventType string) (models.Event, error) {
-	var rows []models.Event
-	err := s.db.Where("run_id = ? AND type = ?", runID, eventType).Order("sequence DESC").Limit(1).Find(&rows).Error
-	if err != nil || len(rows) == 0 {
-		return models.Event{}, err
-	}
-	return rows[0], nil
+	return lastEvent(s.db, "run_id = ? AND type = ?", runID, eventType)
 }
 
 func (s planScope) cancelEvent(r models.Run) (string, error) {

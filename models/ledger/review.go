@@ -3,14 +3,23 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"coxswain/models"
 )
 
 // ReviewFilter narrows the pending reviews; zero fields do not.
 type ReviewFilter struct {
-	WorkspaceID string
-	TeamID      string
+	WorkspaceID  string
+	TeamID       string
+	AssignmentID string
+	Escalated    bool          // only those about which a person was asked
+	MinAge       time.Duration // only those that wait at least so long
+}
+
+func (f ReviewFilter) takes(p models.PendingReview) bool {
+	return (!f.Escalated || p.EscalationID != "") && time.Duration(p.PendingSeconds)*time.Second >= f.MinAge
 }
 
 // DecideRequest is a verdict on a handoff.
@@ -26,7 +35,7 @@ type DecideRequest struct {
 // that was cancelled or decided otherwise are not among them.
 func (l *Ledger) PendingReviews(ctx context.Context, f ReviewFilter) ([]models.PendingReview, error) {
 	q := where(l.read(ctx), "workspace_id", f.WorkspaceID)
-	q = where(q, "team_id", f.TeamID)
+	q = where(where(q, "team_id", f.TeamID), "id", f.AssignmentID)
 	var rows []models.Assignment
 	if err := q.Where("status = 'awaiting_review' AND handoff_event_id <> ''").Find(&rows).Error; err != nil {
 		return nil, err
@@ -51,7 +60,9 @@ func (l *Ledger) PendingReviews(ctx context.Context, f ReviewFilter) ([]models.P
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, p)
+		if f.takes(p) {
+			out = append(out, p)
+		}
 	}
 	return out, nil
 }
@@ -64,11 +75,31 @@ func (l *Ledger) pendingReview(ctx context.Context, e models.Event, a models.Ass
 	}
 	p.WorkerActorID, p.HeadCommit, p.BaseCommit = run.ActorID, run.HeadCommit, run.BaseCommit
 	p.WorktreePath, p.InteractiveURL = run.WorktreePath, run.InteractiveURL
-	var nudges int64
+	var nudges struct {
+		N    int
+		Last *int64
+	}
 	err = l.read(ctx).Model(&models.Command{}).Where("team_id = ? AND type = ? AND state <> ?", a.TeamID, models.CommandNudge, models.CommandFailed).
-		Where("EXISTS (SELECT 1 FROM json_each(commands.event_ids) WHERE value = ?)", e.ID).Count(&nudges).Error
-	p.Nudges = int(nudges)
+		Where("EXISTS (SELECT 1 FROM json_each(commands.event_ids) WHERE value = ?)", e.ID).Select("count(*) AS n, max(created_at) AS last").Scan(&nudges).Error
+	if err != nil {
+		return p, err
+	}
+	p.Nudges = nudges.N
+	if nudges.Last != nil {
+		p.LastNudgeAt = new(time.UnixMilli(*nudges.Last).UTC())
+	}
+	p.PendingSince, p.PendingSeconds = e.CreatedAt, int64(l.Now().Sub(e.CreatedAt)/time.Second)
+	p.EscalationID, err = l.escalation(ctx, e.RunID)
 	return p, err
+}
+
+// escalation is the last question that a person was asked because nobody decided about
+// the handoff of a run.
+func (l *Ledger) escalation(ctx context.Context, runID string) (string, error) {
+	var ids []string
+	err := l.read(ctx).Model(&models.Intervention{}).Where("run_id = ? AND kind = ?", runID, models.AskReviewIgnored).
+		Order("created_at DESC, id").Limit(1).Pluck("id", &ids).Error
+	return strings.Join(ids, ""), err
 }
 
 // Decide records the one decision about a handoff. Nobody decides about an

@@ -13,6 +13,7 @@ type NewTeam struct {
 	ID           string
 	WorkspaceID  string
 	Name         string
+	PhaseKey     string // the phase of a plan that the team works on; free text
 	OwnerActorID string
 	Settings     map[string]any // nil keeps what is stored
 }
@@ -27,7 +28,7 @@ type Board struct {
 // a team to another workspace. Errors: FORBIDDEN, NOT_FOUND, INVALID_ARGUMENT,
 // SECRET_DETECTED.
 func (l *Ledger) CreateTeam(ctx context.Context, c *Call, n NewTeam) (models.Team, error) {
-	in := args{"team_id": n.ID, "workspace_id": n.WorkspaceID, "name": n.Name, "owner_actor_id": n.OwnerActorID, "settings": n.Settings}
+	in := args{"team_id": n.ID, "workspace_id": n.WorkspaceID, "name": n.Name, "phase_key": n.PhaseKey, "owner_actor_id": n.OwnerActorID, "settings": n.Settings}
 	return write(ctx, l, c, "create_team", in, func(tx *Tx) (models.Team, error) { return tx.createTeam(n) })
 }
 
@@ -37,6 +38,9 @@ func (tx *Tx) createTeam(n NewTeam) (models.Team, error) {
 		return t, err
 	}
 	if err := models.CheckID("team_id", n.ID); err != nil {
+		return t, err
+	}
+	if err := required("workspace_id", n.WorkspaceID); err != nil {
 		return t, err
 	}
 	if _, err := get[models.Workspace](tx.db, "workspace", n.WorkspaceID); err != nil {
@@ -69,6 +73,7 @@ func (tx *Tx) createTeam(n NewTeam) (models.Team, error) {
 func (n NewTeam) over(t models.Team) (models.Team, error) {
 	t.ID, t.WorkspaceID, t.Name = n.ID, n.WorkspaceID, first(n.Name, t.Name, n.ID)
 	t.OwnerActorID = first(n.OwnerActorID, t.OwnerActorID, models.IntegratorID(n.ID))
+	t.PhaseKey = first(n.PhaseKey, t.PhaseKey)
 	if n.Settings == nil && t.Settings != nil {
 		return t, nil
 	}
@@ -105,7 +110,7 @@ func (tx *Tx) updateTeam(old, t models.Team) (models.Team, error) {
 	}
 	t.Version, t.UpdatedAt = old.Version+1, tx.Now
 	_, err = tx.swap(&models.Team{}, map[string]any{
-		"name": t.Name, "owner_actor_id": t.OwnerActorID, "settings": settings,
+		"name": t.Name, "phase_key": t.PhaseKey, "owner_actor_id": t.OwnerActorID, "settings": settings,
 		"version": t.Version, "updated_at": tx.ms(),
 	}, "id = ?", t.ID)
 	if err != nil {
