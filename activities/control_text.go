@@ -94,6 +94,7 @@ func resumeInput(ctx context.Context, l *ledger.Ledger, w ledger.Work) (prompts.
 	}
 	answered, err := l.FreshAnswers(ctx, w.Run.ID)
 	in.Answers = answersOf(answered, "")
+	in.Stopped = slices.ContainsFunc(answered, func(q models.Intervention) bool { return q.Kind == models.InterventionStopped })
 	return in, err
 }
 

@@ -67,6 +67,7 @@ type delivery struct {
 	m    *ledger.Message
 	own  string
 	sent bool // the host took the text: whatever fails from then on does not unsend it
+	lost int  // turns that ended or changed before the text was put into them
 }
 
 func (d *delivery) run(ctx context.Context) error {
@@ -74,6 +75,9 @@ func (d *delivery) run(ctx context.Context) error {
 		return err
 	}
 	if d.m.Again {
+		if steered, err := d.awaited(ctx); err != nil || steered {
+			return err
+		}
 		turn, found, err := d.search(ctx)
 		if err != nil {
 			return err
@@ -172,13 +176,15 @@ func (d *delivery) awaitIdle(ctx context.Context) error {
 }
 
 // send starts a turn with the message and waits for it in the history. It sends
-// nothing while a turn is active or when the message is no longer wanted.
+// nothing when the message is no longer wanted. While a turn is active a person's
+// words are put into it, and nothing else is sent.
 func (d *delivery) send(ctx context.Context, again bool) error {
 	t, err := d.host.ReadThread(ctx, d.m.Item.ThreadID)
 	if err != nil && !d.m.FirstTurn {
 		return err
 	}
-	if err == nil && t.Status == codex.ThreadActive {
+	active := err == nil && t.Status == codex.ThreadActive
+	if active && d.m.Item.Kind != models.PromptSteer {
 		return d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own, "a turn is active")
 	}
 	wanted, err := d.n.Ledger.StillWanted(ctx, d.m.Item.ID, d.own)
@@ -187,6 +193,14 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 	}
 	if !wanted {
 		return d.n.Ledger.DropMessage(ctx, d.m.Item.ID, d.own, "no longer wanted")
+	}
+	if active {
+		return d.steer(ctx, again)
+	}
+	if d.m.Item.Kind == models.PromptSteer {
+		if owned, err := d.n.Ledger.SteeringInto(ctx, d.m.Item.ID, d.own, ""); err != nil || !owned {
+			return err
+		}
 	}
 	turn, err := d.host.StartTurn(ctx, d.m.Item.ThreadID, codex.TurnInput{Text: d.m.Text, ClientMessageID: d.m.Item.ID})
 	if err != nil {

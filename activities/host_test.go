@@ -204,8 +204,21 @@ func (h *host) StartTurn(_ context.Context, id string, in codex.TurnInput) (code
 	return turn, nil
 }
 
-func (h *host) SteerTurn(context.Context, string, string, codex.TurnInput) error {
-	return h.begin("SteerTurn")
+func (h *host) SteerTurn(_ context.Context, id, expected string, in codex.TurnInput) error {
+	if err := h.begin("SteerTurn", id, expected, in.ClientMessageID); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t, err := h.find(id)
+	if err != nil {
+		return err
+	}
+	if n := len(t.turns); n == 0 || t.turns[n-1].ID != expected || t.turns[n-1].Status != codex.TurnInProgress {
+		return &codex.Error{Kind: codex.ErrTurnMismatch, Message: "another turn or none is active"}
+	}
+	t.store(expected, in.ClientMessageID)
+	return nil
 }
 
 func (h *host) InterruptTurn(_ context.Context, id, turnID string) error {

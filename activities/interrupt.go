@@ -17,7 +17,8 @@ const (
 )
 
 // InterruptRun carries out an interrupt command: the active turn is interrupted
-// until it reads as ended and no background command is left; then the run ends.
+// until it reads as ended and no background command is left; then the run of an
+// ended assignment ends. One that a person stopped waits for the answer.
 func (n *Node) InterruptRun(ctx context.Context, in CommandInput) error {
 	own := owner(ctx)
 	w, open, err := n.Ledger.BeginCommand(ctx, in.CommandID, own)
@@ -29,10 +30,25 @@ func (n *Node) InterruptRun(ctx context.Context, in CommandInput) error {
 			return failure(err)
 		}
 	}
-	if err := n.Ledger.EndRun(ctx, w.Run.ID, "interrupted: "+string(w.Assignment.Status)); err != nil {
+	if err := n.endInterrupted(ctx, w); err != nil {
 		return failure(err)
 	}
 	return failure(n.Ledger.FinishCommand(ctx, in.CommandID, own, "turn_interrupted"))
+}
+
+// endInterrupted ends the run if that was to end: it was cancelled or superseded,
+// or handed off in the turn that a person stopped. It is read again, since its
+// assignment may have ended while the turn did.
+func (n *Node) endInterrupted(ctx context.Context, w ledger.Work) error {
+	run, err := n.Ledger.Run(ctx, w.Run.ID)
+	switch {
+	case err != nil:
+		return err
+	case run.Status == models.RunCancelled || run.Status == models.RunSuperseded:
+		return n.Ledger.EndRun(ctx, run.ID, "interrupted: "+string(run.Status))
+	default:
+		return n.Ledger.Settled(ctx, run.ID)
+	}
 }
 
 // stopThread leaves the thread idle and without commands. A message that may be

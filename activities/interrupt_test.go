@@ -249,3 +249,41 @@ func TestAnEffectWaitsForNoLockOfItsOwnWhileItsHostIsOpened(t *testing.T) {
 		s.wantEnded(cmd, run)
 	})
 }
+
+// A person's stop ends the turn and not the run: its answer resumes the thread.
+func TestAStoppedRunGoesOnByTheAnswer(t *testing.T) {
+	s := newStage(t)
+	run, threadID, turnID := s.running("a")
+	asked, err := s.l.InterruptRun(t.Context(), ledger.As(person), run.ID, "wrong module")
+	s.ok(err)
+	open, err := s.l.Commands(t.Context(), ledger.CommandFilter{RunID: run.ID, OpenOnly: true})
+	s.ok(err)
+	if len(open) != 1 || open[0].Type != models.CommandInterrupt {
+		t.Fatalf("open commands %+v", open)
+	}
+	s.host.leftover = 3
+	s.do(s.node.InterruptRun, named(open[0]))
+	if got := s.host.did("InterruptTurn"); len(got) != 1 || got[0] != "InterruptTurn "+threadID+" "+turnID {
+		t.Errorf("interrupted %v", got)
+	}
+	if got := s.host.did("CleanBackgroundTerminals"); len(got) != 3 {
+		t.Errorf("cleaned %d times with two commands left", len(got))
+	}
+	if r := s.run(run.ID); r.EndedAt != nil || r.Status != models.RunAwaitingHuman {
+		t.Fatalf("the stopped run is %s, ended %v", r.Status, r.EndedAt)
+	}
+	ended := s.events(models.EventTurnEnded)
+	if len(ended) != 1 || ended[0].Payload["status"] != string(models.TurnInterrupted) {
+		t.Errorf("ends %+v", ended)
+	}
+	s.ahead.Add(int64(time.Second))
+	_, err = s.l.RespondIntervention(t.Context(), ledger.As(person), asked.ID, "Only touch the docs")
+	s.ok(err)
+	open, err = s.l.Commands(t.Context(), ledger.CommandFilter{RunID: run.ID, OpenOnly: true})
+	s.ok(err)
+	if len(open) != 1 || open[0].Type != models.CommandResume {
+		t.Fatalf("after the answer %+v", open)
+	}
+	s.do(s.control.QueueResume, named(open[0]))
+	wantAll(t, s.text(threadID), "commands of the stopped turn", "wrong module", "Only touch the docs", person.ActorID)
+}

@@ -24,6 +24,7 @@ const (
 	PromptResume     PromptKind = "worker_resume"
 	PromptReview     PromptKind = "integrator_review"
 	PromptEscalation PromptKind = "integrator_escalation"
+	PromptSteer      PromptKind = "worker_steer" // a person's words into a running turn; no command asks for it
 )
 
 // CommandState is where a command stands between intent and outcome.
@@ -97,7 +98,7 @@ type OutboxItem struct {
 	State       OutboxState `json:"state"`
 	Owner       string      `json:"owner,omitempty"`
 	Attempts    int         `json:"attempts"`
-	TurnID      string      `json:"turn_id,omitempty"`
+	TurnID      string      `json:"turn_id,omitempty"` // where it was delivered; while sending, the turn that it was steered into
 	Reason      string      `json:"reason,omitempty"`
 	NotBefore   *time.Time  `json:"not_before,omitempty" gorm:"serializer:ms"`
 	CreatedAt   time.Time   `json:"created_at" gorm:"serializer:ms"`
@@ -110,6 +111,10 @@ func (OutboxItem) TableName() string { return "outbox" }
 // MessageID is the client message id of a command's message. It is derived, so
 // that every retry of a command sends under the same id.
 func MessageID(commandID string) string { return "msg_" + IDPart(ShortHash(commandID, 24)) }
+
+// SteerID is the client message id of a person's words, from the event that
+// recorded them.
+func SteerID(eventID string) string { return MessageID(eventID) }
 
 // Wakeup tells the relay that a workflow has something to read. It carries no
 // state and no authority.

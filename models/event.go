@@ -49,6 +49,8 @@ const (
 	EventIntegratorReview      = "integrator_review"
 	EventInterventionRequested = "intervention_requested"
 	EventInterventionResponded = "intervention_responded"
+	EventInterruptRequested    = "interrupt_requested"
+	EventSteerRequested        = "steer_requested"
 	EventCommandDispatched     = "loop_command_dispatched"
 	EventCommandCompleted      = "loop_command_completed"
 	EventCommandFailed         = "loop_command_failed"
@@ -79,7 +81,7 @@ func ReservedEventTypes() []string {
 		EventAssignmentCreated, EventAssignmentCancelled, EventAssignmentSuperseded, EventRunClaimed,
 		EventRunHeartbeat, EventRunBindingRecorded, EventRunEnded, EventRunStale, EventRunFailed,
 		EventTurnStarted, EventTurnEnded, EventHandoffSubmitted, EventIntegratorReview,
-		EventInterventionRequested, EventInterventionResponded, EventCommandDispatched,
+		EventInterventionRequested, EventInterventionResponded, EventInterruptRequested, EventSteerRequested, EventCommandDispatched,
 		EventCommandCompleted, EventCommandFailed, EventReviewNudgeDispatched, EventAdapterAvailable,
 		EventAdapterUnavailable, EventServerRequest, EventRateLimit, EventScopeDirty,
 		EventMessageDelivered, EventMessageUnknown, EventLoopConfigured, EventWorkspaceRegistered,
@@ -139,6 +141,10 @@ type PendingReview struct {
 	LastNudgeAt    *time.Time `json:"last_nudge_at,omitempty"`
 	EscalationID   string     `json:"escalation_id,omitempty"` // the question that a person was asked because nobody decided
 }
+
+// InterventionStopped is the kind of the question that a person's stop of a run
+// leaves open: its answer lets the run go on.
+const InterventionStopped = "stopped"
 
 // Intervention is a question to a person (a gate while it is open).
 type Intervention struct {

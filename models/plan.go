@@ -84,12 +84,14 @@ type LiveRun struct {
 	StaleEventID  string // the last run_stale event after the last heartbeat
 	HasThread     bool
 	TurnActive    bool
-	Busy          bool // an open command or an undelivered message
+	Busy          bool // an open command or an undelivered message that may begin a turn
+	Steered       bool // a person's words were put into a turn, which has not read them yet
 	LastTurn      *Turn
 	LostInRow     int
 	FailedInRow   int
 	HandoffNudges int    // since the last answer
 	CancelEventID string // of a cancelled or superseded assignment
+	StopEventID   string // a person's stop that has not been carried out yet
 	AnswerEventID string // an answer that no turn has started after
 }
 

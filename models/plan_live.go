@@ -9,19 +9,31 @@ import (
 // resumes and questions.
 func planRuns(in PlanInput, usable bool, out *Planned) {
 	for _, r := range in.Runs {
-		if r.CancelEventID != "" && !r.Busy {
-			out.Commands = append(out.Commands, in.interrupt(r))
+		if cause, reason := r.interruptCause(); cause != "" && !r.Busy {
+			out.Commands = append(out.Commands, in.interrupt(r, cause, reason))
 		}
 	}
 	for _, r := range in.Runs {
-		if r.CancelEventID == "" && usable {
+		if cause, _ := r.interruptCause(); cause == "" && usable {
 			planRun(in, r, out)
 		}
 	}
 }
 
-func (in PlanInput) interrupt(r LiveRun) Command {
-	return in.forRun(in.command(CommandInterrupt, r.RunID, r.CancelEventID, 1, "cancelled"), r)
+// interruptCause is the event that asks for an interrupt and its word: the end of
+// the assignment goes before a stop, which only pauses it.
+func (r LiveRun) interruptCause() (eventID, reason string) {
+	switch {
+	case r.CancelEventID != "":
+		return r.CancelEventID, "cancelled"
+	case r.StopEventID != "" && !r.Status.Terminal():
+		return r.StopEventID, "stopped"
+	}
+	return "", ""
+}
+
+func (in PlanInput) interrupt(r LiveRun, cause, reason string) Command {
+	return in.forRun(in.command(CommandInterrupt, r.RunID, cause, 1, reason), r)
 }
 
 func (in PlanInput) forRun(cmd Command, r LiveRun) Command {
@@ -39,6 +51,9 @@ func planRun(in PlanInput, r LiveRun, out *Planned) {
 		if r.StaleEventID != "" && !r.Status.Waiting() {
 			out.Asks = append(out.Asks, ask(r, "run_stale", "the turn is active but shows no progress, and its claim expired"))
 		}
+		return
+	}
+	if r.Steered { // words that went with their turn begin the next one
 		return
 	}
 	if r.AnswerEventID != "" && !r.Status.Waiting() {

@@ -62,6 +62,9 @@ func TestARunIsResumedAskedAboutOrLeftAlone(t *testing.T) {
 		"answered in part":                  {run: with(after(models.TurnCompleted), func(r *models.LiveRun) { r.AnswerEventID, r.Status = "e7", models.RunAwaitingHuman })},
 		"waits for a person":                {run: with(after(models.TurnCompleted), func(r *models.LiveRun) { r.Status = models.RunAwaitingHuman })},
 		"waits for an approval":             {run: with(after(models.TurnLost), func(r *models.LiveRun) { r.Status = models.RunAwaitingApproval })},
+		"has words in its turn":             {run: with(after(models.TurnCompleted), func(r *models.LiveRun) { r.Steered = true })},
+		"stale with words in its turn":      {run: with(working(), func(r *models.LiveRun) { r.StaleEventID, r.Steered = "e", true }), ask: "run_stale"},
+		"stopped and busy":                  {run: with(working(), func(r *models.LiveRun) { r.StopEventID, r.Busy = "e9", true })},
 		"has a message under way":           {run: with(after(models.TurnCompleted), func(r *models.LiveRun) { r.Busy = true })},
 		"is starting":                       {run: with(after(models.TurnCompleted), func(r *models.LiveRun) { r.Status = models.RunStarting })},
 		"has no thread":                     {run: with(after(models.TurnCompleted), func(r *models.LiveRun) { r.HasThread = false })},
@@ -134,4 +137,17 @@ func TestLiveRunsGoOnWhileTheLoopIsOff(t *testing.T) {
 	if len(p.LeftOut) != 1 || p.LeftOut[0].Code != "loop_off" || p.LeftOut[0].AssignmentID != "b" {
 		t.Errorf("left out %+v", p.LeftOut)
 	}
+}
+
+// A person's stop interrupts the run that it lets wait, and nothing else is done
+// about that run before.
+func TestAStoppedRunIsInterruptedBeforeItGoesOn(t *testing.T) {
+	in := calm()
+	stopped := with(working(), func(r *models.LiveRun) { r.StopEventID, r.Status = "e9", models.RunAwaitingHuman })
+	in.Runs = []models.LiveRun{stopped}
+	wantCommands(t, models.Plan(in), "interrupt_run r e9 stopped")
+	in.Runs[0].Status, in.Runs[0].AnswerEventID = models.RunRunning, "e10"
+	wantCommands(t, models.Plan(in), "interrupt_run r e9 stopped")
+	in.Runs[0].CancelEventID = "e11"
+	wantCommands(t, models.Plan(in), "interrupt_run r e11 cancelled")
 }

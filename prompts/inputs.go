@@ -129,6 +129,7 @@ type ResumeInput struct {
 	Reason        ResumeReason
 	LastCommandID string   // the last command that reached the thread
 	Answers       []Answer // with ResumeAnswered: those that the thread has not been told, oldest first
+	Stopped       bool     // with ResumeAnswered: a person had stopped the turn before
 }
 
 // Kind is worker_resume.
@@ -153,6 +154,27 @@ func (in ResumeInput) Validate() error {
 		return validAnswers(in.Answers)
 	}
 	return models.Invalid("reason", "%q is not one of no_handoff, turn_lost, turn_failed, answered", in.Reason)
+}
+
+// SteerInput is a person's words into a run that is under way. They reach the
+// active turn, or begin one.
+type SteerInput struct {
+	ActorID      string // the worker
+	AssignmentID string
+	RunID        string
+	From         string // who says it
+	Message      string
+}
+
+// Kind is worker_steer.
+func (SteerInput) Kind() models.PromptKind { return models.PromptSteer }
+
+// Validate asks for the ids, the author and the words.
+func (in SteerInput) Validate() error {
+	return required(
+		field{"actor_id", in.ActorID}, field{"assignment_id", in.AssignmentID}, field{"run_id", in.RunID},
+		field{"from", in.From}, field{"message", in.Message},
+	)
 }
 
 // ReviewInput asks an integrator for a decision on each handoff (seed 000,

@@ -31,7 +31,7 @@ const developerTemplate = "developer_instructions"
 // Kinds are the prompt kinds that have a template, in the order of a run's life.
 func Kinds() []models.PromptKind {
 	return []models.PromptKind{
-		models.PromptWorker, models.PromptFix, models.PromptResume, models.PromptReview, models.PromptEscalation,
+		models.PromptWorker, models.PromptFix, models.PromptResume, models.PromptReview, models.PromptEscalation, models.PromptSteer,
 	}
 }
 
@@ -54,6 +54,9 @@ func Fix(in FixInput) (string, error) { return Render(models.PromptFix, in) }
 // Resume renders the prompt that sends a worker back to its run. For errors see
 // Render.
 func Resume(in ResumeInput) (string, error) { return Render(models.PromptResume, in) }
+
+// Steer renders a person's words into a run. For errors see Render.
+func Steer(in SteerInput) (string, error) { return Render(models.PromptSteer, in) }
 
 // Review renders a review nudge. For errors see Render.
 func Review(in ReviewInput) (string, error) { return Render(models.PromptReview, in) }

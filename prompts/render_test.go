@@ -72,6 +72,9 @@ func samples() map[string]Input {
 	unquoted.Work, unquoted.Answers = bareWork(), []Answer{{InterventionID: "evt_ask", AskedBy: "cox", Answer: "Go on.", AnsweredBy: "human:ada"}}
 	told := reviewInput()
 	told.Answers = []Answer{{InterventionID: "evt_ask", AskedBy: told.ActorID, About: "task_abc", Question: "Is the new flag wanted?", Answer: "Yes, keep it.", AnsweredBy: "human:ada"}}
+	stopped := resume(ResumeAnswered)
+	stopped.Stopped = true
+	stopped.Answers = []Answer{{InterventionID: "evt_stop", AskedBy: "human:ada", Question: "human:ada stopped run run_123: wrong module", Answer: "Only touch the docs.", AnsweredBy: "human:ada"}}
 	return map[string]Input{
 		"worker_assignment":      WorkerInput{fullWork()},
 		"worker_assignment_bare": WorkerInput{bareWork()},
@@ -84,6 +87,8 @@ func samples() map[string]Input {
 		"worker_resume_turn_lost":   resume(ResumeTurnLost),
 		"worker_resume_turn_failed": resume(ResumeTurnFailed),
 		"worker_resume_answered":    answered,
+		"worker_resume_stopped":     stopped,
+		"worker_steer":              SteerInput{ActorID: "codex-worker-7", AssignmentID: "add-search", RunID: "run_1", From: "human:ada", Message: "Mind the tests.\n```\ngo test\n```"},
 		"worker_resume_unquoted":    unquoted,
 		"integrator_review":         reviewInput(),
 		"integrator_review_again":   again,

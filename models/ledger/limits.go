@@ -18,6 +18,7 @@ const (
 	MaxCriterion = 4000       // characters of one acceptance criterion
 	MaxCriteria  = 100        // acceptance criteria of one assignment
 	MaxText      = 20_000     // characters of a note, reason, response, summary or prompt
+	MaxMessage   = 4000       // characters of a person's words into a turn; a prompt holds them whole
 	MaxObject    = 256 * 1024 // bytes of one JSON object, as encoded
 )
 
@@ -26,7 +27,7 @@ func textLimits() map[string]int {
 	return map[string]int{
 		"title": MaxTitle, "name": MaxTitle, "display_name": MaxTitle, "phase_key": MaxTitle, "dedupe_key": MaxTitle, "reason_code": MaxTitle,
 		"note": MaxText, "reason": MaxText, "response": MaxText, "summary": MaxText, "prompt": MaxText,
-		"why_now": MaxText, "recommended_action": MaxText,
+		"message": MaxMessage, "why_now": MaxText, "recommended_action": MaxText,
 	}
 }
 

@@ -210,12 +210,19 @@ func (tx *Tx) oldest(threadID string) (item models.OutboxItem, found bool, err e
 	return rows[0], true, err
 }
 
-func (tx *Tx) itemUnwanted(item models.OutboxItem) (string, error) {
-	cmd, err := get[models.Command](tx.db, "command", item.CommandID)
+func (tx *Tx) itemUnwanted(item models.OutboxItem) (string, error) { return itemUnwanted(tx.db, item) }
+
+// itemUnwanted is unwanted for an item with the command that asked for it. A
+// person's words have none.
+func itemUnwanted(db *gorm.DB, item models.OutboxItem) (string, error) {
+	if item.CommandID == "" {
+		return unwanted(db, item, models.Command{})
+	}
+	cmd, err := get[models.Command](db, "command", item.CommandID)
 	if err != nil {
 		return "", err
 	}
-	return unwanted(tx.db, item, cmd)
+	return unwanted(db, item, cmd)
 }
 
 // takeMessage hands the item to an attempt. An item that was perhaps sent and is
@@ -252,11 +259,7 @@ func (l *Ledger) StillWanted(ctx context.Context, itemID, owner string) (bool, e
 	if err != nil || item.Owner != owner || item.State != models.OutboxSending {
 		return false, err
 	}
-	cmd, err := get[models.Command](db, "command", item.CommandID)
-	if err != nil {
-		return false, err
-	}
-	why, err := unwanted(db, item, cmd)
+	why, err := itemUnwanted(db, item)
 	return why == "", err
 }
 

@@ -37,7 +37,7 @@ func (s planScope) liveRun(r models.Run) (models.LiveRun, error) {
 		return live, err
 	}
 	live.Revision = a.Revision
-	if live.Busy, err = s.busy(r.ID); err != nil {
+	if live.Busy, live.Steered, err = s.busy(r.ID); err != nil {
 		return live, err
 	}
 	answered, err := s.lastEvent(r.ID, models.EventInterventionResponded)
@@ -51,6 +51,9 @@ func (s planScope) liveRun(r models.Run) (models.LiveRun, error) {
 		live.CancelEventID, err = s.cancelEvent(r)
 		return live, err
 	}
+	if live.StopEventID, err = pendingStop(s.db, r.ID); err != nil {
+		return live, err
+	}
 	stale, err := s.lastEvent(r.ID, models.EventRunStale)
 	if err != nil {
 		return live, err
@@ -62,12 +65,14 @@ func (s planScope) liveRun(r models.Run) (models.LiveRun, error) {
 	return live, err
 }
 
-// busy tells whether something of the run is under way already.
-func (s planScope) busy(runID string) (bool, error) {
-	var n int64
-	err := s.db.Raw(`SELECT (SELECT count(*) FROM commands WHERE run_id = ? AND state IN ('intended','unknown'))
-	  + (SELECT count(*) FROM outbox WHERE run_id = ? AND state IN ('pending','sending'))`, runID, runID).Scan(&n).Error
-	return n > 0, err
+// busy tells whether something of the run is under way already, and whether words
+// were put into its turn that no one has seen there.
+func (s planScope) busy(runID string) (busy, steered bool, err error) {
+	var n struct{ Commands, Messages, Steered int }
+	err = s.db.Raw(`SELECT (SELECT count(*) FROM commands WHERE run_id = ? AND state IN ('intended','unknown')) AS commands,
+	  (SELECT count(*) FROM outbox WHERE run_id = ? AND state IN ('pending','sending')) AS messages,
+	  (SELECT count(*) FROM outbox WHERE run_id = ? AND state = 'sending' AND turn_id <> '') AS steered`, runID, runID, runID).Scan(&n).Error
+	return n.Commands+n.Messages > n.Steered, n.Steered > 0, err
 }
 
 func (s planScope) lastEvent(runID, eventType string) (models.Event, error) {

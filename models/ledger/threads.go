@@ -19,10 +19,11 @@ func (l *Ledger) ThreadHasTurns(ctx context.Context, threadID string) (bool, err
 	return found, err
 }
 
-// MessageInFlight tells whether a message into the thread may be on its way: an
-// attempt owns it and has not recorded what became of it.
+// MessageInFlight tells whether a message that begins a turn may be on its way
+// into the thread: an attempt owns it and has not recorded what became of it. One
+// that was steered into a turn begins none.
 func (l *Ledger) MessageInFlight(ctx context.Context, threadID string) (bool, error) {
-	_, found, err := find[models.OutboxItem](l.read(ctx), "thread_id = ? AND state = 'sending'", threadID)
+	_, found, err := find[models.OutboxItem](l.read(ctx), "thread_id = ? AND state = 'sending' AND turn_id = ''", threadID)
 	return found, err
 }
 

@@ -12,7 +12,7 @@ import (
 type TurnReport struct {
 	ThreadID  string
 	TurnID    string
-	CauseID   string            // the client message id that started it, when known
+	CauseID   string            // the client message id that started it or was seen in it, when known
 	Status    models.TurnStatus // for EndTurn
 	Error     string
 	ErrorKind string
@@ -33,7 +33,10 @@ func (l *Ledger) TurnStarted(ctx context.Context, r TurnReport) (unwanted bool, 
 			return err
 		}
 		unwanted = b.Kind == models.BindingWorker && (run.ID == "" || run.Status == models.RunCancelled || run.Status == models.RunSuperseded)
-		return tx.turnStarted(b, r)
+		if err := tx.turnStarted(b, r); err != nil || r.CauseID == "" {
+			return err
+		}
+		return tx.arrived(r.ThreadID, r.CauseID)
 	})
 	return unwanted, err
 }
@@ -169,7 +172,8 @@ func (tx *Tx) prolong(run models.Run) error {
 
 // EndTurn records the proven end of a turn: its outcome, the cursor, and, for a
 // run that was handed off or cancelled, the run's end. An interrupted turn
-// without a cancel is lost. The workflows that wait for it are woken.
+// without a cancel or a person's stop is lost. The workflows that wait for it are
+// woken.
 func (l *Ledger) EndTurn(ctx context.Context, r TurnReport) error {
 	return l.onThread(ctx, full, r.ThreadID, func(tx *Tx, b models.Binding) error {
 		if err := tx.turnStarted(b, r); err != nil {
@@ -184,7 +188,13 @@ func (l *Ledger) EndTurn(ctx context.Context, r TurnReport) error {
 			return err
 		}
 		if r.Status == models.TurnInterrupted && run.ID != "" && !run.Status.Terminal() {
-			r.Status = models.TurnLost
+			stop, err := pendingStop(tx.db, run.ID)
+			if err != nil {
+				return err
+			}
+			if stop == "" {
+				r.Status = models.TurnLost
+			}
 		}
 		if err := tx.recordEnd(b, turn, run, r); err != nil {
 			return err
