@@ -163,7 +163,7 @@ func (tx *Tx) owns(r models.Run) error {
 // worker.
 func liveRun(r models.Run) error {
 	if r.Status.Terminal() {
-		return models.Invalid("run_id", "run %q is %s", r.ID, r.Status).With("status", string(r.Status))
+		return models.Invalid("run_id", "run %q is %s", r.ID, r.Status).With("status", string(r.Status)).Hint("cox run show %s", r.ID)
 	}
 	if r.Status == models.RunStarting {
 		return models.Invalid("run_id", "run %q has no claim yet", r.ID).With("status", string(r.Status))

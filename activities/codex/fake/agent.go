@@ -52,6 +52,7 @@ type agent struct {
 	req   Request
 	errw  io.Writer
 	inbox chan Steer
+	heard bool // a newer text has come in this turn
 	tools *toolbox
 	out   *json.Encoder
 }
@@ -166,6 +167,7 @@ func (a *agent) takeSteer(s Steer) error {
 	if err := a.report(Report{Type: ReportUser, ClientMessageID: s.ClientMessageID, Text: s.Text}); err != nil {
 		return err
 	}
+	a.heard = true
 	return &steered{text: s.Text}
 }
 

@@ -17,6 +17,7 @@ const (
 	behaveNoHandoffOnce = "no_handoff_once" // hands off in its second turn
 	behaveNoHandoffTold = "no_handoff_told" // hands off only after a person answered
 	behaveHang          = "hang"            // never ends its turn
+	behaveHangTold      = "hang_told"       // hangs until a newer message reaches its thread, then works
 	behaveFail          = "fail:"           // and an error kind: the model fails, "fail:rate_limit"
 	behaveAsk           = "ask"             // asks a person once and works after the answer
 	behaveSlow          = "slow:"           // and a duration: works that long, "slow:5s"
@@ -40,7 +41,7 @@ type assignmentDetail struct {
 func (d assignmentDetail) behaviour() (string, error) {
 	options, _ := d.Assignment.Metadata["fake"].(map[string]any)
 	text, _ := options["behaviour"].(string)
-	known := []string{"", behaveNoHandoff, behaveNoHandoffOnce, behaveNoHandoffTold, behaveHang, behaveAsk, behaveNeedsFixOnce, behaveReject, behaveIgnore}
+	known := []string{"", behaveNoHandoff, behaveNoHandoffOnce, behaveNoHandoffTold, behaveHang, behaveHangTold, behaveAsk, behaveNeedsFixOnce, behaveReject, behaveIgnore}
 	if slices.Contains(known, text) {
 		return text, nil
 	}

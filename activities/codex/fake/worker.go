@@ -3,6 +3,7 @@ package fake
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ func (a *agent) workAs(ctx context.Context, d assignmentDetail, behaviour string
 	if kind, ok := strings.CutPrefix(behaviour, behaveFail); ok {
 		return &failure{kind: kind, message: "the assignment asks the scripted model to fail with " + kind}
 	}
-	if behaviour == behaveHang {
+	if behaviour == behaveHang || behaviour == behaveHangTold && !a.told() {
 		return a.hang(ctx)
 	}
 	if text, ok := strings.CutPrefix(behaviour, behaveSlow); ok {
@@ -63,6 +64,11 @@ func (a *agent) workAs(ctx context.Context, d assignmentDetail, behaviour string
 		return a.say(ctx, left)
 	}
 	return a.handOff(ctx, d, file)
+}
+
+// told tells whether the thread has had a text after its first one.
+func (a *agent) told() bool {
+	return a.heard || slices.ContainsFunc(a.req.History, func(p Past) bool { return p.Type == itemUser })
 }
 
 func (a *agent) saidBefore(text string) bool {

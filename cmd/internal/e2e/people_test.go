@@ -1,0 +1,90 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+// TestAPersonSteersAndStopsRuns has two hanging workers: one works on once a
+// person says something into its turn; the other is stopped, its turn ends with
+// its commands, and the answer resumes the same thread.
+func TestAPersonSteersAndStopsRuns(t *testing.T) {
+	t.Parallel()
+	e := shared.get(t)
+	h := newHome(t)
+	h.site()
+	h.assign("steered", "hang_told")
+	h.assign("stopped", "hang_told")
+	up := h.start("up", "--adapter", "fake", "--address", e.Address, "--max-concurrent-runs", "2")
+	l := h.ledger(h.state())
+	for name, check := range map[string]func(*home, *ledger.Ledger){"steer": steerWorksOn, "interrupt": interruptWaits} {
+		t.Run(name, func(t *testing.T) {
+			sub := *h // fails on its own
+			sub.t = t
+			check(&sub, l)
+		})
+	}
+	within(t, time.Minute, "no agent outlives its turn", func() bool {
+		return !strings.Contains(fmt.Sprint(h.processes()), "fake-agent")
+	})
+	up.interrupt()
+}
+
+// hangs waits until an assignment's agent hangs in its first turn, and returns its
+// run.
+func (h *home) hangs(l *ledger.Ledger, id string) models.Run {
+	h.t.Helper()
+	within(h.t, time.Minute, "its agent hangs", func() bool {
+		return len(events(h.t, l, ledger.EventFilter{AssignmentID: id, Types: []string{models.EventRunHeartbeat}})) == 1
+	})
+	runs, err := l.Runs(h.t.Context(), ledger.RunFilter{AssignmentID: id})
+	if err != nil || len(runs) != 1 {
+		h.t.Fatalf("runs of %s: %+v, %v", id, runs, err)
+	}
+	return runs[0]
+}
+
+func steerWorksOn(h *home, l *ledger.Ledger) {
+	run := h.hangs(l, "steered")
+	var said struct{ Message models.OutboxItem }
+	h.ok(&said, "run", "steer", "--message", "go on with the small solution", run.ID)
+	h.becomes("steered", models.AssignmentAccepted)
+	if ended := turns(h, l, "steered"); len(ended) != 1 {
+		h.t.Errorf("%d turns, want the one that was steered: %+v", len(ended), ended)
+	}
+	var receipts int
+	for _, e := range events(h.t, l, ledger.EventFilter{RunID: run.ID, Types: []string{models.EventMessageDelivered}}) {
+		if e.Payload["message_id"] == said.Message.ID && e.Payload["resent_after_unknown"] == false {
+			receipts++
+		}
+	}
+	if receipts != 1 {
+		h.t.Errorf("%d receipts of %s, want 1", receipts, said.Message.ID)
+	}
+	h.fails(2, "INVALID_ARGUMENT", "run", "steer", "--message", "too late", run.ID)
+}
+
+func interruptWaits(h *home, l *ledger.Ledger) {
+	run := h.hangs(l, "stopped")
+	var stop struct{ Intervention models.Intervention }
+	h.ok(&stop, "run", "interrupt", "--reason", "wrong module", run.ID)
+	within(h.t, time.Minute, "its turn ends", func() bool { return len(turns(h, l, "stopped")) == 1 })
+	if ended := turns(h, l, "stopped"); ended[0].Payload["status"] != string(models.TurnInterrupted) {
+		h.t.Errorf("the turn is %+v, want interrupted", ended[0].Payload)
+	}
+	h.becomes("stopped", models.AssignmentAwaitingHuman)
+	if asked := stop.Intervention; !strings.Contains(asked.Prompt, "wrong module") || !strings.Contains(asked.Prompt, "human:") {
+		h.t.Errorf("the question %q does not say who stopped it and why", asked.Prompt)
+	}
+	h.ok(&struct{}{}, "intervention", "respond", "--response", "only touch the docs", stop.Intervention.ID)
+	h.becomes("stopped", models.AssignmentAccepted)
+	h.oneThread(l, "stopped", 1)
+	if ended := turns(h, l, "stopped"); len(ended) != 2 {
+		h.t.Errorf("%d turns, want the stopped one and the one after the answer", len(ended))
+	}
+}
