@@ -2,8 +2,10 @@ package activities
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coxswain/activities/codex"
@@ -31,7 +33,7 @@ type NodeConfig struct {
 
 // ThreadSpec builds the whole configuration of a binding's thread. Codex
 // remembers none of it.
-func (c NodeConfig) ThreadSpec(s ledger.Spec, ledgerPath string) (codex.ThreadSpec, error) {
+func (c NodeConfig) ThreadSpec(s ledger.Spec, access ledger.Access) (codex.ThreadSpec, error) {
 	tmp := c.tempDir(s.Binding.ID)
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return codex.ThreadSpec{}, models.Errorf(models.CodeAdapterUnavailable, "the run's temporary folder %s cannot be made", tmp).Because(err)
@@ -40,13 +42,15 @@ func (c NodeConfig) ThreadSpec(s ledger.Spec, ledgerPath string) (codex.ThreadSp
 	if err != nil {
 		return codex.ThreadSpec{}, err
 	}
+	env := map[string]string{"COX_BINDING_TOKEN": s.Token, "COX_STATE_DIR": c.StateDir}
+	maps.Copy(env, access.Env)
 	return codex.ThreadSpec{
 		CWD: s.Workspace.RepoRoot, Model: s.Team.Loop.Model, DeveloperInstructions: text,
 		Writable:  s.Binding.Kind == models.BindingWorker,
-		DenyPaths: append([]string{c.StateDir, filepath.Dir(ledgerPath)}, c.Deny...), TempDir: tmp,
+		DenyPaths: slices.Concat([]string{c.StateDir}, access.Private, c.Deny), TempDir: tmp,
 		MCP: codex.MCPServer{
 			Name: prompts.ServerName, Command: c.Cox, Args: []string{"mcp"},
-			Env: map[string]string{"COX_BINDING_TOKEN": s.Token, "COX_STATE_DIR": c.StateDir, "COX_DB": ledgerPath},
+			Env: env,
 		},
 	}, nil
 }

@@ -34,8 +34,8 @@ func (l *Ledger) ReviewTalk(ctx context.Context, handoff models.Event) (Talk, er
 		since = later(since, *a.AnsweredAt)
 	}
 	var nudges int64
-	err = l.read(ctx).Model(&models.Command{}).Where("team_id = ? AND type = 'nudge_review' AND state <> 'failed' AND created_at >= ? AND event_ids LIKE ?",
-		handoff.TeamID, since.UnixMilli(), `%"`+handoff.ID+`"%`).Count(&nudges).Error
+	err = l.read(ctx).Model(&models.Command{}).Where("team_id = ? AND type = 'nudge_review' AND state <> 'failed' AND created_at >= ? AND "+namesEvent,
+		handoff.TeamID, since.UnixMilli(), quoted(handoff.ID)).Count(&nudges).Error
 	out.Nudges = int(nudges)
 	return out, err
 }

@@ -24,28 +24,27 @@ type DryPlan struct {
 	LoopOn   bool             `json:"loop_on"`   // whether the team's loop is on in the ledger
 }
 
-// DryRun plans for teams on a temporary copy of the ledger and leaves no trace in
-// the state directory: no file appears, none changes. The settings, when not nil,
-// stand in for those of the ledger. A ledger that does not exist is NOT_FOUND.
+// DryRun plans for teams on a frozen view of the ledger and leaves no trace of it: no
+// file appears, no row changes. The settings, when not nil, stand in for those of the
+// ledger. A ledger that does not exist is NOT_FOUND.
 func DryRun(ctx context.Context, path string, clock Clock, teams func(context.Context, *Ledger) ([]string, error), settings func(models.LoopSettings) models.LoopSettings) ([]DryPlan, error) {
-	dir, err := os.MkdirTemp("", "cox-dry-run-")
-	if err != nil {
-		return nil, err
+	frozen := withCopy
+	if IsAddress(path) {
+		frozen = withSnapshot
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a leftover in the temporary folder harms nobody
-	copied := filepath.Join(dir, "ledger.db")
-	if err := copyLedger(path, copied); err != nil {
-		return nil, err
-	}
-	l, err := Open(ctx, Options{Path: copied, Clock: clock, MustExist: true})
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close() //nolint:errcheck // a copy that is deleted next
-	ids, err := teams(ctx, l)
-	if err != nil {
-		return nil, err
-	}
+	var out []DryPlan
+	err := frozen(ctx, path, clock, func(l *Ledger) error {
+		ids, err := teams(ctx, l)
+		if err != nil {
+			return err
+		}
+		out, err = l.dryPlans(ctx, ids, settings)
+		return err
+	})
+	return out, err
+}
+
+func (l *Ledger) dryPlans(ctx context.Context, ids []string, settings func(models.LoopSettings) models.LoopSettings) ([]DryPlan, error) {
 	out := make([]DryPlan, 0, len(ids))
 	for _, id := range ids {
 		plan, err := l.dryPlan(ctx, id, settings)
@@ -55,6 +54,25 @@ func DryRun(ctx context.Context, path string, clock Clock, teams func(context.Co
 		out = append(out, plan)
 	}
 	return out, nil
+}
+
+// withCopy opens a temporary copy of a ledger's file.
+func withCopy(ctx context.Context, path string, clock Clock, fn func(*Ledger) error) error {
+	dir, err := os.MkdirTemp("", "cox-dry-run-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a leftover in the temporary folder harms nobody
+	copied := filepath.Join(dir, "ledger.db")
+	if err := copyLedger(path, copied); err != nil {
+		return err
+	}
+	l, err := Open(ctx, Options{Path: copied, Clock: clock, MustExist: true})
+	if err != nil {
+		return err
+	}
+	defer l.Close() //nolint:errcheck // a copy that is deleted next
+	return fn(l)
 }
 
 func (l *Ledger) dryPlan(ctx context.Context, teamID string, settings func(models.LoopSettings) models.LoopSettings) (DryPlan, error) {

@@ -1,10 +1,11 @@
 package ledger
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"coxswain/models"
 )
@@ -12,7 +13,7 @@ import (
 // Paths are the files of one state directory.
 type Paths struct {
 	StateDir string // 0700
-	DB       string // the ledger's database file, 0600
+	DB       string // the ledger's database file, 0600, or a database's address, perhaps with a password
 	Config   string // the user's configuration file; it may be absent
 }
 
@@ -22,7 +23,9 @@ type Lookup func(string) (string, bool)
 // ResolvePaths picks the state directory and the ledger file: the explicit
 // arguments first, then COX_STATE_DIR and COX_DB (and the seeds' CTC_DB and
 // COORDINATION_MEMORY_DB), then $XDG_STATE_HOME/cox, ~/.local/state/cox, on macOS
-// ~/Library/Application Support/cox. All are made absolute.
+// ~/Library/Application Support/cox. All but the address of a database are made
+// absolute. INVALID_ARGUMENT for what is neither a file nor such an address, and for a
+// password in the explicit argument.
 func ResolvePaths(stateDir, db string, env Lookup) (Paths, error) {
 	dir := first(stateDir, lookup(env, "COX_STATE_DIR"))
 	if dir == "" {
@@ -37,17 +40,32 @@ func ResolvePaths(stateDir, db string, env Lookup) (Paths, error) {
 		return Paths{}, models.Invalid("state-dir", "cannot be made absolute").Because(err)
 	}
 	file := first(db, lookup(env, "COX_DB"), lookup(env, "CTC_DB"), lookup(env, "COORDINATION_MEMORY_DB"))
-	if strings.Contains(file, "://") {
-		return Paths{}, models.Invalid("db", "a database address is not supported yet; name a file").
-			Hint("cox --db /path/to/ledger.db …")
-	}
-	if file == "" {
-		file = filepath.Join(dir, "ledger.db")
-	}
-	if file, err = filepath.Abs(file); err != nil {
-		return Paths{}, models.Invalid("db", "cannot be made absolute").Because(err)
+	if file, err = database(file, dir); err != nil {
+		return Paths{}, err
 	}
 	return Paths{StateDir: dir, DB: file, Config: configFile(env)}, nil
+}
+
+// database is the address of a database, checked, or the absolute path of a file.
+func database(given, stateDir string) (string, error) {
+	if IsAddress(given) {
+		return given, checkAddress(given)
+	}
+	file, err := filepath.Abs(first(given, filepath.Join(stateDir, "ledger.db")))
+	if err != nil {
+		return "", models.Invalid("db", "cannot be made absolute").Because(err)
+	}
+	return file, nil
+}
+
+// Exists tells whether there is a ledger at all. A database that cannot be looked at
+// counts as one; opening it tells why.
+func (p Paths) Exists() bool {
+	if IsAddress(p.DB) {
+		return true
+	}
+	_, err := os.Stat(p.DB)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 func defaultStateDir(home string, env Lookup) string {

@@ -14,7 +14,7 @@ func (l *Ledger) NextDeadline(ctx context.Context) (*time.Time, error) {
 	err := l.read(ctx).Raw(`SELECT min(t) FROM (
 	    SELECT min(expires_at) AS t FROM tasks WHERE status = 'live'
 	    UNION ALL
-	    SELECT min(r.lease_expires_at) AS t FROM runs r WHERE ` + unnoticed + `)`).Scan(&ms).Error
+	    SELECT min(r.lease_expires_at) AS t FROM runs r WHERE ` + unnoticed + `) AS deadlines`).Scan(&ms).Error
 	if err != nil || ms == nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (l *Ledger) pendingReview(ctx context.Context, e models.Event, a models.Ass
 		Last *int64
 	}
 	err = l.read(ctx).Model(&models.Command{}).Where("team_id = ? AND type = ? AND state <> ?", a.TeamID, models.CommandNudge, models.CommandFailed).
-		Where("EXISTS (SELECT 1 FROM json_each(commands.event_ids) WHERE value = ?)", e.ID).Select("count(*) AS n, max(created_at) AS last").Scan(&nudges).Error
+		Where(namesEvent, quoted(e.ID)).Select("count(*) AS n, max(created_at) AS last").Scan(&nudges).Error
 	if err != nil {
 		return p, err
 	}

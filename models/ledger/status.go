@@ -54,7 +54,7 @@ type DirtyScope struct {
 
 // Status reads everything that `cox status` shows.
 func (l *Ledger) Status(ctx context.Context) (Status, error) {
-	s := Status{At: l.Now(), Instance: l.instance, Ledger: l.path, Teams: []TeamStatus{}}
+	s := Status{At: l.Now(), Instance: l.instance, Ledger: l.store.name(), Teams: []TeamStatus{}}
 	db := l.read(ctx)
 	steps := []func() error{
 		func() (err error) { s.Nodes, err = l.Nodes(ctx); return err },

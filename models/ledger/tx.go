@@ -43,9 +43,14 @@ const (
 	normal                   // heartbeats, progress and cursors
 )
 
-// transact is the only door for writes.
+// attempts is how often a transaction is run that the database gave up for another
+// one's sake.
+const attempts = 5
+
+// transact is the only door for writes. fn may run more than once; what it assigns
+// outside is that of its last run.
 func (l *Ledger) transact(ctx context.Context, d durability, by models.Principal, fn func(*Tx) error) error {
-	release, err := l.lock.acquire(ctx)
+	release, err := l.store.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,17 +59,27 @@ func (l *Ledger) transact(ctx context.Context, d durability, by models.Principal
 	if d == normal {
 		handle = l.progress
 	}
-	err = handle.WithContext(ctx).Transaction(func(db *gorm.DB) error {
-		version, err := schemaVersion(ctx, db)
-		if err != nil {
-			return err
+	for range attempts {
+		err = handle.WithContext(ctx).Transaction(func(db *gorm.DB) error { return l.within(db, by, fn) })
+		if !l.store.retry(err) {
+			break
 		}
-		if version != SchemaVersion {
-			return schemaUnsupported(l.path, version)
-		}
-		return fn(&Tx{db: db, l: l, By: by, Now: l.Now()})
-	})
-	return translate(err)
+	}
+	return l.store.failure(err)
+}
+
+func (l *Ledger) within(db *gorm.DB, by models.Principal, fn func(*Tx) error) error {
+	if err := l.store.enter(db); err != nil {
+		return err
+	}
+	version, err := l.store.schemaVersion(db)
+	if err != nil {
+		return err
+	}
+	if version != SchemaVersion {
+		return schemaUnsupported(l.store.name(), version)
+	}
+	return fn(&Tx{db: db, l: l, By: by, Now: l.Now()})
 }
 
 // write runs one operation that a caller asked for: size limits, secret check,
@@ -99,19 +114,6 @@ func write[T any](ctx context.Context, l *Ledger, c *Call, operation string, in 
 	return out, nil
 }
 
-// translate turns what the driver reports into the ledger's codes; errors that
-// have a code already pass.
-func translate(err error) error {
-	if err == nil || models.CodeOf(err) != models.CodeInternal {
-		return err
-	}
-	text := err.Error()
-	if strings.Contains(text, "SQLITE_BUSY") || strings.Contains(text, "database is locked") {
-		return models.Errorf(models.CodeLedgerBusy, "the ledger was busy").Hint("try again").Because(err)
-	}
-	return err
-}
-
 // newID makes an id of a kind, such as evt_<32 hex>.
 func newID(kind string) string { return kind + "_" + strings.ReplaceAll(uuid.NewString(), "-", "") }
 
@@ -132,7 +134,7 @@ func (tx *Tx) swap(model any, columns map[string]any, where string, args ...any)
 	for _, name := range names {
 		values = append(values, columns[name])
 	}
-	res := tx.db.Exec("UPDATE `"+parsed.Schema.Table+"` SET `"+strings.Join(names, "`=?,`")+"`=? WHERE "+where, append(values, args...)...)
+	res := tx.db.Exec(`UPDATE "`+parsed.Schema.Table+`" SET "`+strings.Join(names, `"=?,"`)+`"=? WHERE `+where, append(values, args...)...)
 	return res.RowsAffected == 1, res.Error
 }
 

@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 
-	"gorm.io/gorm"
-
 	"coxswain/models"
 )
 
@@ -59,13 +57,19 @@ func (tx *Tx) wakeAssignment(id string) error {
 	return tx.wake(WakeAssignment, AssignmentWorkflow(id), id)
 }
 
+// namesEvent finds the commands whose list of events, stored as JSON, holds a quoted
+// id; written with what every database has.
+const namesEvent = "replace(event_ids, ?, '') <> event_ids"
+
+func quoted(id string) string { return `"` + id + `"` }
+
 // wakeNudges wakes the nudges that wait for a decision on a handoff.
 func (tx *Tx) wakeNudges(teamID, eventID string) error {
 	if eventID == "" {
 		return nil
 	}
 	var ids []string
-	err := tx.db.Model(&models.Command{}).Where("team_id = ? AND type = 'nudge_review' AND state <> 'failed' AND event_ids LIKE ?", teamID, `%"`+eventID+`"%`).
+	err := tx.db.Model(&models.Command{}).Where("team_id = ? AND type = 'nudge_review' AND state <> 'failed' AND "+namesEvent, teamID, quoted(eventID)).
 		Order("id").Pluck("id", &ids).Error
 	for _, id := range ids {
 		if err == nil {
@@ -129,39 +133,20 @@ func (l *Ledger) RaiseAll(ctx context.Context) error {
 }
 
 // Watch is a connection of its own that sees the commits of every other one.
-type Watch struct {
-	db   *gorm.DB
-	last int64
-}
+type Watch struct{ watcher watcher }
 
 // Watch opens a watch on the ledger.
 func (l *Ledger) Watch(ctx context.Context) (*Watch, error) {
-	db, err := openHandle(l.path, 1, "query_only(1)")
+	w, err := l.store.watch(ctx)
 	if err != nil {
-		return nil, unavailable(l.path, err)
+		return nil, err
 	}
-	w := &Watch{db: db}
-	_, err = w.Changed(ctx)
-	return w, err
+	return &Watch{watcher: w}, nil
 }
 
-// Changed tells whether anything was committed since the last call. It costs a
-// few microseconds.
-func (w *Watch) Changed(ctx context.Context) (bool, error) {
-	var v int64
-	if err := w.db.WithContext(ctx).Raw("PRAGMA data_version").Scan(&v).Error; err != nil {
-		return false, err
-	}
-	changed := v != w.last
-	w.last = v
-	return changed, nil
-}
+// Changed tells whether anything was committed since the last call, or may have been
+// while the database was out of reach. It costs a few microseconds.
+func (w *Watch) Changed(ctx context.Context) (bool, error) { return w.watcher.changed(ctx) }
 
 // Close releases the connection.
-func (w *Watch) Close() error {
-	raw, err := w.db.DB()
-	if err != nil {
-		return err
-	}
-	return raw.Close()
-}
+func (w *Watch) Close() error { return w.watcher.close() }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"path/filepath"
-	"strings"
 
 	"coxswain/models"
 )
@@ -106,11 +105,10 @@ func checkRoot(root string) error {
 // sparesLedger refuses a root above the ledger's file, in which agents may not
 // write.
 func (tx *Tx) sparesLedger(root string) error {
-	within, err := filepath.Rel(root, tx.l.path)
-	if root == "" || err != nil || within == ".." || strings.HasPrefix(within, ".."+string(filepath.Separator)) {
-		return nil //nolint:nilerr // another volume has no relative path, and cannot contain the file either
+	if root == "" || !tx.l.store.holds(root) {
+		return nil
 	}
-	return models.Invalid("repo_root", "%s contains the ledger %s, which agents must not write", root, tx.l.path).
+	return models.Invalid("repo_root", "%s contains the ledger %s, which agents must not write", root, tx.l.store.name()).
 		Hint("keep the ledger elsewhere: --db, --state-dir or COX_STATE_DIR")
 }
 

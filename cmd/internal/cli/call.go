@@ -89,8 +89,13 @@ func (in *call) base() *int {
 	return &n
 }
 
-// paths are the ledger's files for this invocation.
+// paths are the ledger's files for this invocation. A password in the ledger's address
+// may come from the environment only.
 func (in *call) paths() (ledger.Paths, error) {
+	if db := in.value("db"); !strings.HasPrefix(db.source, "environment") && ledger.HasPassword(in.text("db")) {
+		return ledger.Paths{}, models.Invalid("db", "the address holds a password, which others could read there").
+			Hint("leave the password out and set PGPASSWORD, or set COX_DB to the whole address")
+	}
 	return ledger.ResolvePaths(in.text("state-dir"), in.text("db"), in.env)
 }
 
@@ -108,7 +113,7 @@ func (in *call) open(ctx context.Context, mustExist bool) (*ledger.Ledger, error
 	if err != nil {
 		return nil, err
 	}
-	in.opened, err = ledger.Open(ctx, ledger.Options{Path: paths.DB, MustExist: mustExist})
+	in.opened, err = ledger.Open(ctx, ledger.Options{Path: paths.DB, StateDir: paths.StateDir, MustExist: mustExist})
 	return in.opened, err
 }
 

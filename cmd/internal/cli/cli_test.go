@@ -129,12 +129,13 @@ func TestSpansTakeSecondsAndUnits(t *testing.T) {
 
 func TestConfigFileRefusals(t *testing.T) {
 	for text, want := range map[string]string{
-		"dbb: /x\nzz: 1\n":   "unknown key in",
-		"db: [a]\n":          "db of",
-		"db: /x\ndb: /y\n":   "not a YAML mapping",
-		"- a\n":              "not a YAML mapping",
-		"log_level: loud\n":  "log-level",
-		"db: postgres://x\n": "not supported",
+		"dbb: /x\nzz: 1\n":                    "unknown key in",
+		"db: [a]\n":                           "db of",
+		"db: /x\ndb: /y\n":                    "not a YAML mapping",
+		"- a\n":                               "not a YAML mapping",
+		"log_level: loud\n":                   "log-level",
+		"db: mysql://x\n":                     "no kind of database",
+		"db: postgres://me:open-sesame@x/y\n": "holds a password",
 	} {
 		dir := t.TempDir()
 		writeConfig(t, dir, text)

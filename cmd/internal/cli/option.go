@@ -60,7 +60,7 @@ func commonOptions() []*option {
 // settings are the common options that the configuration file may also set.
 func settings() []*option {
 	return []*option{
-		{name: "db", key: "db", env: []string{"COX_DB", "CTC_DB", "COORDINATION_MEMORY_DB"}, usage: "the ledger's database `FILE`"},
+		{name: "db", key: "db", env: []string{"COX_DB", "CTC_DB", "COORDINATION_MEMORY_DB"}, usage: "the ledger's database `FILE`, or postgres://USER@HOST/DATABASE (a password by COX_DB or PGPASSWORD only)"},
 		{name: "state-dir", key: "state_dir", env: []string{"COX_STATE_DIR"}, usage: "the `DIR` of the ledger, its key and its backups"},
 		{name: "log-level", key: "log_level", fallback: "warn", env: []string{"COX_LOG_LEVEL"}, oneOf: []string{"debug", "info", "warn", "error"}, usage: "lowest `LEVEL` logged on stderr: debug, info, warn or error"},
 	}

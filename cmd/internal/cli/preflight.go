@@ -95,10 +95,13 @@ func (s *stack) findTeams(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(paths.DB); errors.Is(err, os.ErrNotExist) {
+	if !paths.Exists() {
 		return &noTeamError{reason: "there is no ledger at " + paths.DB, next: "cox workspace add ."}
 	}
 	l, err := s.ledger(ctx)
+	if models.IsCode(err, models.CodeNotFound) {
+		return &noTeamError{reason: err.Error(), next: "cox workspace add ."}
+	}
 	if err == nil {
 		_, err = s.covered(ctx, l)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coxswain/models"
+	"coxswain/models/ledger"
 )
 
 // checkRoot refuses a folder that agents must not be given to write: the file
@@ -36,10 +37,6 @@ func (in *call) checkRoot(root string) error {
 	if err != nil {
 		return err
 	}
-	db, err := realPath(paths.DB)
-	if err != nil {
-		return err
-	}
 	const next = "name another folder, or keep the state elsewhere with --state-dir"
 	switch {
 	case root == state:
@@ -48,10 +45,15 @@ func (in *call) checkRoot(root string) error {
 		return refuse("contains the state directory "+state, next)
 	case inside(state, root):
 		return refuse("lies in the state directory "+state, next)
-	case inside(root, db):
-		return refuse("contains the ledger "+db, "name another folder, or keep the ledger elsewhere with --db")
 	}
-	return nil
+	if ledger.IsAddress(paths.DB) {
+		return nil // no folder holds it
+	}
+	db, err := realPath(paths.DB)
+	if err == nil && inside(root, db) {
+		err = refuse("contains the ledger "+db, "name another folder, or keep the ledger elsewhere with --db")
+	}
+	return err
 }
 
 // inside tells whether a path lies below a folder.

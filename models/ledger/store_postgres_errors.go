@@ -1,0 +1,91 @@
+package ledger
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"gorm.io/driver/postgres"
+
+	"coxswain/models"
+)
+
+// The states of Postgres that the ledger tells apart.
+const (
+	stateNoTable       = "42P01"
+	stateSerialization = "40001"
+	stateDeadlock      = "40P01"
+	stateLockTimeout   = "55P03"
+	stateTooMany       = "53300" // connections
+	stateDuplicate     = "23505"
+	requestsKey        = "requests_pkey"
+)
+
+// serverDialect gives every statement's error its code, those of reads too.
+type serverDialect struct {
+	postgres.Dialector
+
+	store *serverStore
+}
+
+// Translate implements gorm's ErrorTranslator.
+func (d serverDialect) Translate(err error) error {
+	if coded := d.store.failure(err); models.CodeOf(coded) != models.CodeInternal {
+		return coded
+	}
+	return d.Dialector.Translate(err)
+}
+
+func isState(err error, state string) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == state
+}
+
+func (s *serverStore) failure(err error) error {
+	if err == nil || models.CodeOf(err) != models.CodeInternal || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if isState(err, stateLockTimeout) {
+		return models.Errorf(models.CodeLedgerBusy, "the ledger was busy for %s", s.timeout).
+			Hint("try again; pg_stat_activity of the database shows who holds it, as cox and its process").Because(err)
+	}
+	if isState(err, stateSerialization) || isState(err, stateDeadlock) || isState(err, stateTooMany) {
+		return models.Errorf(models.CodeLedgerBusy, "the ledger was busy").Hint("try again").Because(err)
+	}
+	if unreachable(err) {
+		return unavailable(s.name(), err)
+	}
+	return err
+}
+
+// unreachable tells whether the server is away, shuts down, or does not let this
+// user in.
+func unreachable(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code[:min(2, len(e.Code))] {
+		case "08", "28", "3D", "53", "57", "58", "F0", "XX": // connection, login, database, resources, shutdown, system, configuration, internal
+			return true
+		}
+		return e.Code == "42501" || e.Code == "25006" || e.Code == "25P03" // privilege, read-only server, idle for too long
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "conn closed")
+}
+
+// retry: a transaction that the server gave up for another one's sake did nothing,
+// nor did one whose request another recorded first; a new one finds the answer.
+func (s *serverStore) retry(err error) bool {
+	if isState(err, stateSerialization) || isState(err, stateDeadlock) {
+		return true
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == stateDuplicate && e.ConstraintName == requestsKey
+}
