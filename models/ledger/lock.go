@@ -91,7 +91,7 @@ func (w *writeLock) busy(ctx context.Context) error {
 		return ctx.Err()
 	}
 	e := models.Errorf(models.CodeLedgerBusy, "the ledger was busy for %s", w.timeout).
-		Hint("try again; cox doctor shows who holds it")
+		Hint("try again")
 	if text, err := os.ReadFile(w.path); err == nil {
 		if pid, err := strconv.Atoi(strings.TrimSpace(strings.SplitN(string(text), "\n", 2)[0])); err == nil {
 			e = e.With("holder_pid", pid).Hint("process %d holds it; try again, or look at that process", pid)

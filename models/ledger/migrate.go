@@ -86,5 +86,5 @@ func (l *Ledger) applyMigrations(ctx context.Context) error {
 func schemaUnsupported(name string, version int) error {
 	return models.Errorf(models.CodeSchemaVersionUnsupported,
 		"the ledger %s has schema %d, this cox knows %d", name, version, SchemaVersion).
-		Hint("install the cox that wrote it, or a newer one").With("schema", version).With("supported", SchemaVersion)
+		Hint("install the version that wrote it, or a newer one").With("schema", version).With("supported", SchemaVersion)
 }

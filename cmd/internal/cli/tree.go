@@ -61,7 +61,7 @@ func (a *app) group(name, usage string, leaves ...leaf) *urfave.Command {
 func (a *app) action(l leaf) urfave.ActionFunc {
 	return func(c *urfave.Context) error {
 		in, err := a.begin(c, l)
-		if err != nil {
+		if err != nil || a.only {
 			return err
 		}
 		return l.run(c.Context, in)

@@ -99,16 +99,17 @@ func (p *process) ends(code int, limit time.Duration) {
 func (p *process) says(limit time.Duration, text string) {
 	p.t.Helper()
 	said := func() bool { return strings.Contains(p.out.String()+p.err.String(), text) }
-	ended := func() bool {
-		select {
-		case <-p.done:
-			return true
-		default:
-			return false
-		}
-	}
-	if !until(limit, func() bool { return said() || ended() }) || !said() {
+	if !until(limit, func() bool { return said() || p.hasEnded() }) || !said() {
 		p.t.Fatalf("%v did not say %q\nstdout: %s\nstderr: %s", p.cmd.Args, text, p.out.String(), p.err.String())
+	}
+}
+
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
 	}
 }
 
