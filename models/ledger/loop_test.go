@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -21,14 +20,13 @@ type crew struct {
 
 var person = models.Principal{ActorID: "human:ann", Role: models.RoleHuman}
 
-func newCrew(t *testing.T, settings func(*models.LoopSettings)) *crew {
+func newCrew(t *testing.T, at place, settings func(*models.LoopSettings)) *crew {
 	t.Helper()
 	c := &crew{T: t, now: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)}
-	var err error
-	c.l, err = ledger.Open(t.Context(), ledger.Options{Path: filepath.Join(t.TempDir(), "ledger.db"), Clock: c.clock})
-	c.ok(err)
-	t.Cleanup(func() { c.ok(c.l.Close()) })
-	_, err = c.l.RegisterWorkspace(t.Context(), ledger.As(person), ledger.NewWorkspace{ID: "w", RepoRoot: "/srv/w", NodeID: "n"})
+	o := at(t)
+	o.Clock = c.clock
+	c.l = open(t, o)
+	_, err := c.l.RegisterWorkspace(t.Context(), ledger.As(person), ledger.NewWorkspace{ID: "w", RepoRoot: "/srv/w", NodeID: "n"})
 	c.ok(err)
 	team, err := c.l.CreateTeam(t.Context(), ledger.As(person), ledger.NewTeam{ID: "t", WorkspaceID: "w"})
 	c.ok(err)
@@ -182,7 +180,11 @@ func (c *crew) wantStatus(id string, want models.AssignmentStatus) {
 }
 
 func TestAnAssignmentGoesFromReadyToReviewed(t *testing.T) {
-	c := newCrew(t, nil)
+	onBoth(t, anAssignmentGoesFromReadyToReviewed)
+}
+
+func anAssignmentGoesFromReadyToReviewed(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a")
 	start := c.only(models.CommandStart)
 	if again := c.plan(); len(again) != 0 {
@@ -234,8 +236,10 @@ func TestAnAssignmentGoesFromReadyToReviewed(t *testing.T) {
 	}
 }
 
-func TestSharedPathsWaitFromStartToEnd(t *testing.T) {
-	c := newCrew(t, nil)
+func TestSharedPathsWaitFromStartToEnd(t *testing.T) { onBoth(t, sharedPathsWaitFromStartToEnd) }
+
+func sharedPathsWaitFromStartToEnd(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a", func(a *models.NewAssignment) { a.AllowedPaths = []string{"src/**"}; a.Priority = 2 })
 	c.create("b", func(a *models.NewAssignment) { a.AllowedPaths = []string{"src/main.go"} })
 	start := c.only(models.CommandStart)
@@ -259,8 +263,10 @@ func TestSharedPathsWaitFromStartToEnd(t *testing.T) {
 	}
 }
 
-func TestCapacityCountsRunsWithoutAnEnd(t *testing.T) {
-	c := newCrew(t, func(s *models.LoopSettings) { s.MaxConcurrentRuns = 1 })
+func TestCapacityCountsRunsWithoutAnEnd(t *testing.T) { onBoth(t, capacityCountsRunsWithoutAnEnd) }
+
+func capacityCountsRunsWithoutAnEnd(t *testing.T, at place) {
+	c := newCrew(t, at, func(s *models.LoopSettings) { s.MaxConcurrentRuns = 1 })
 	c.create("a")
 	c.create("b")
 	c.claimed(c.only(models.CommandStart), "th-1")
@@ -272,7 +278,11 @@ func TestCapacityCountsRunsWithoutAnEnd(t *testing.T) {
 }
 
 func TestATurnWithoutHandoffGetsOneReminderThenAPerson(t *testing.T) {
-	c := newCrew(t, nil)
+	onBoth(t, aTurnWithoutHandoffGetsOneReminderThenAPerson)
+}
+
+func aTurnWithoutHandoffGetsOneReminderThenAPerson(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a")
 	run := c.claimed(c.only(models.CommandStart), "th-1")
 	c.delivered("th-1", "tu-1")
@@ -323,7 +333,11 @@ func (c *crew) resumed(cmd models.Command, thread, turn string) {
 }
 
 func TestLostTurnsAreResumedThreeTimesThenAPersonIsAsked(t *testing.T) {
-	c := newCrew(t, nil)
+	onBoth(t, lostTurnsAreResumedThreeTimesThenAPersonIsAsked)
+}
+
+func lostTurnsAreResumedThreeTimesThenAPersonIsAsked(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a")
 	c.claimed(c.only(models.CommandStart), "th-1")
 	c.delivered("th-1", "tu-0")
@@ -339,7 +353,11 @@ func TestLostTurnsAreResumedThreeTimesThenAPersonIsAsked(t *testing.T) {
 }
 
 func TestCancelInterruptsUntilTheTurnEnded(t *testing.T) {
-	c := newCrew(t, nil)
+	onBoth(t, cancelInterruptsUntilTheTurnEnded)
+}
+
+func cancelInterruptsUntilTheTurnEnded(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a")
 	run := c.claimed(c.only(models.CommandStart), "th-1")
 	c.delivered("th-1", "tu-1")
@@ -369,8 +387,10 @@ func (c *crew) finish(id string) error {
 	return c.l.FinishCommand(c.Context(), id, "x", "done")
 }
 
-func TestACancelledStartIsNotClaimed(t *testing.T) {
-	c := newCrew(t, nil)
+func TestACancelledStartIsNotClaimed(t *testing.T) { onBoth(t, aCancelledStartIsNotClaimed) }
+
+func aCancelledStartIsNotClaimed(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a")
 	cmd := c.only(models.CommandStart)
 	_, _, err := c.l.BeginCommand(t.Context(), cmd.ID, "attempt")
@@ -390,7 +410,11 @@ func TestACancelledStartIsNotClaimed(t *testing.T) {
 }
 
 func TestAnAttemptThatLostItsCommandChangesNothing(t *testing.T) {
-	c := newCrew(t, nil)
+	onBoth(t, anAttemptThatLostItsCommandChangesNothing)
+}
+
+func anAttemptThatLostItsCommandChangesNothing(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a")
 	cmd := c.only(models.CommandStart)
 	_, _, err := c.l.BeginCommand(t.Context(), cmd.ID, "first")
@@ -408,7 +432,11 @@ func TestAnAttemptThatLostItsCommandChangesNothing(t *testing.T) {
 }
 
 func TestAReviewThatNobodyTakesReachesAPerson(t *testing.T) {
-	c := newCrew(t, nil)
+	onBoth(t, aReviewThatNobodyTakesReachesAPerson)
+}
+
+func aReviewThatNobodyTakesReachesAPerson(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a")
 	run := c.claimed(c.only(models.CommandStart), "th-1")
 	c.delivered("th-1", "tu-1")
@@ -458,7 +486,11 @@ func (c *crew) probe() models.Probe {
 }
 
 func TestFailedStartsBackOffAndReachAPerson(t *testing.T) {
-	c := newCrew(t, nil)
+	onBoth(t, failedStartsBackOffAndReachAPerson)
+}
+
+func failedStartsBackOffAndReachAPerson(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a")
 	for i := range models.MaxStartAttempts {
 		cmd := c.only(models.CommandStart)
@@ -487,8 +519,10 @@ func TestFailedStartsBackOffAndReachAPerson(t *testing.T) {
 	}
 }
 
-func TestExpiredClaimsAreNoticedOnce(t *testing.T) {
-	c := newCrew(t, nil)
+func TestExpiredClaimsAreNoticedOnce(t *testing.T) { onBoth(t, expiredClaimsAreNoticedOnce) }
+
+func expiredClaimsAreNoticedOnce(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a")
 	run := c.claimed(c.only(models.CommandStart), "th-1")
 	c.delivered("th-1", "tu-1")
@@ -518,7 +552,11 @@ func (c *crew) startProbeOnly() {
 }
 
 func TestWakeupsAreRepeatedUntilTheReadIsRecorded(t *testing.T) {
-	c := newCrew(t, nil)
+	onBoth(t, wakeupsAreRepeatedUntilTheReadIsRecorded)
+}
+
+func wakeupsAreRepeatedUntilTheReadIsRecorded(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a")
 	c.only(models.CommandStart)
 	wf := ledger.AssignmentWorkflow("a")
@@ -554,8 +592,10 @@ func (c *crew) due(workflow string) bool {
 	return false
 }
 
-func TestManagedActorsCarryTheLastProbe(t *testing.T) {
-	c := newCrew(t, nil)
+func TestManagedActorsCarryTheLastProbe(t *testing.T) { onBoth(t, managedActorsCarryTheLastProbe) }
+
+func managedActorsCarryTheLastProbe(t *testing.T, at place) {
+	c := newCrew(t, at, nil)
 	c.create("a")
 	run := c.claimed(c.only(models.CommandStart), "th-1")
 	c.delivered("th-1", "tu-1")

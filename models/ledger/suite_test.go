@@ -10,7 +10,12 @@ import (
 	"coxswain/models/ledger/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	if options := os.Getenv(rivalVar); options != "" {
+		os.Exit(playRival(options))
+	}
+	os.Exit(pgtest.Main(m))
+}
 
 func TestSQLite(t *testing.T) { ledgertest.Suite(t, opener(inFile)) }
 
