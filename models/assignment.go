@@ -172,6 +172,13 @@ func (a *Assignment) ContextRefs() []ContextRef {
 	return out
 }
 
+// Description is metadata.description, the free text that a plan says of the work, ""
+// when there is none.
+func (a *Assignment) Description() string {
+	text, _ := a.Metadata["description"].(string)
+	return text
+}
+
 func stringsOf(v any) []string {
 	list, _ := v.([]any)
 	var out []string

@@ -71,3 +71,53 @@ func waitReason(id string, waits []Blocker) string {
 	}
 	return reason
 }
+
+// FindCycles returns the cycles of a graph that lead through one of the nodes, each
+// once, at the first of its nodes in the given order.
+func FindCycles(edges map[string][]string, nodes []string) [][]string {
+	knotted := unsortable(edges)
+	var out [][]string
+	for _, node := range nodes {
+		if !knotted[node] {
+			continue
+		}
+		path := FindCycle(edges, node)
+		for _, id := range path {
+			delete(knotted, id)
+		}
+		if path != nil {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// unsortable are the nodes that are left when every node whose dependencies are all
+// gone has been taken away: those on a cycle, and those that depend on one.
+func unsortable(edges map[string][]string) map[string]bool {
+	waiting, dependents, free := map[string]int{}, map[string][]string{}, []string{}
+	for node, on := range edges {
+		for _, other := range on {
+			waiting[node]++
+			dependents[other] = append(dependents[other], node)
+			if len(edges[other]) == 0 && len(dependents[other]) == 1 {
+				free = append(free, other)
+			}
+		}
+	}
+	for len(free) > 0 {
+		node := free[0]
+		free = free[1:]
+		for _, d := range dependents[node] {
+			if waiting[d]--; waiting[d] == 0 {
+				delete(waiting, d)
+				free = append(free, d)
+			}
+		}
+	}
+	left := make(map[string]bool, len(waiting))
+	for node := range waiting {
+		left[node] = true
+	}
+	return left
+}

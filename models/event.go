@@ -35,6 +35,7 @@ const (
 // append_event is refused.
 const (
 	EventAssignmentCreated     = "assignment_created"
+	EventAssignmentEdited      = "assignment_edited"
 	EventAssignmentCancelled   = "assignment_cancelled"
 	EventAssignmentSuperseded  = "assignment_superseded"
 	EventRunClaimed            = "run_claimed"
@@ -78,7 +79,7 @@ const (
 // that begin with "cox_".
 func ReservedEventTypes() []string {
 	return []string{
-		EventAssignmentCreated, EventAssignmentCancelled, EventAssignmentSuperseded, EventRunClaimed,
+		EventAssignmentCreated, EventAssignmentEdited, EventAssignmentCancelled, EventAssignmentSuperseded, EventRunClaimed,
 		EventRunHeartbeat, EventRunBindingRecorded, EventRunEnded, EventRunStale, EventRunFailed,
 		EventTurnStarted, EventTurnEnded, EventHandoffSubmitted, EventIntegratorReview,
 		EventInterventionRequested, EventInterventionResponded, EventInterruptRequested, EventSteerRequested, EventCommandDispatched,

@@ -32,6 +32,7 @@ type Work struct {
 	ContextRefs        []models.ContextRef
 	AllowedPaths       []string // none means the whole workspace
 	AcceptanceCriteria []string
+	Description        string // what a plan says of the work; "" when there is none
 }
 
 // WorkOf fills a Work from the ledger's rows and the command that is carried
@@ -42,6 +43,7 @@ func WorkOf(a models.Assignment, r models.Run, commandID string) Work {
 		Title: a.Title, Revision: a.Revision, RunID: r.ID, CommandID: commandID,
 		WorktreePath: r.WorktreePath, Branch: r.Branch, BaseCommit: r.BaseCommit,
 		ContextRefs: a.ContextRefs(), AllowedPaths: a.AllowedPaths, AcceptanceCriteria: a.AcceptanceCriteria,
+		Description: a.Description(),
 	}
 }
 

@@ -28,6 +28,7 @@ func fullWork() Work {
 		},
 		AllowedPaths:       []string{"coordination-memory/**", "docs/odd`name.md"},
 		AcceptanceCriteria: []string{"The loop starts a first-class Codex thread.", "Pending review work\nis nudged to an integrator."},
+		Description:        "Bind, then resume.\n```\ncox run show\n```",
 	}
 }
 
@@ -175,7 +176,7 @@ func TestPromptsCarryTheContract(t *testing.T) {
 	tools := []string{"`cox`", "`get_assignment_detail`", "`heartbeat_run`", "`append_event`", "`request_intervention`", "`submit_handoff`"}
 	worker := append([]string{
 		"`codex-worker-7`", "`task_abc`", "`example-workspace`", "revision 7", "`run_123`", "`dev`", "a63a2bd3", "cmd_start_assignment_task_abc_7_attempt1",
-		"Bind runs", "`coordination-memory/**`", "first-class Codex thread", "Do not accept your own work",
+		"Bind runs", "`coordination-memory/**`", "first-class Codex thread", "Bind, then resume.", "Do not accept your own work",
 	}, tools...)
 	decisions := []string{"`list_pending_reviews`", "`get_run_detail`", "`accept_event`", "`reject_event`", "`review_event`", "`needs_fix`", "`create_assignment`", "`request_intervention`", "`evt_1`", "`evt_2`"}
 	for _, c := range []struct {

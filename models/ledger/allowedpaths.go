@@ -17,17 +17,17 @@ const MaxPathPattern = 1024
 
 // allowedPaths checks and cleans the patterns of an assignment: relative to the
 // workspace, slash-separated, without "..", valid for doublestar. An absolute one
-// inside the root is made relative by its text alone.
-func allowedPaths(in []string, root string) ([]string, error) {
-	out := make([]string, 0, len(in))
+// inside the root is made relative by its text alone. Each bad one has an error.
+func allowedPaths(in []string, root string) ([]string, []error) {
+	out, wrong := make([]string, 0, len(in)), []error(nil)
 	for _, entry := range in {
 		p, err := allowedPath(entry, root)
 		if err != nil {
-			return nil, err
+			wrong = append(wrong, err)
 		}
 		out = append(out, p)
 	}
-	return out, nil
+	return out, wrong
 }
 
 func allowedPath(entry, root string) (string, error) {
@@ -77,9 +77,9 @@ func segments(p string) []string {
 // not tell capitals apart.
 func isGitName(name string) bool { return strings.EqualFold(name, ".git") }
 
-// checkContextRefs refuses a document outside the workspace, since agents read
+// checkContextRefs refuses each document outside the workspace, since agents read
 // context_refs relative to it.
-func checkContextRefs(refs []models.ContextRef) error {
+func checkContextRefs(refs []models.ContextRef) (wrong []error) {
 	for _, ref := range refs {
 		p := strings.TrimSpace(ref.Path)
 		var why string
@@ -95,9 +95,9 @@ func checkContextRefs(refs []models.ContextRef) error {
 		default:
 			continue
 		}
-		return models.Invalid("metadata.context_refs", "%q %s", ref.Path, why).With("entry", ref.Path)
+		wrong = append(wrong, models.Invalid("metadata.context_refs", "%q %s", ref.Path, why).With("entry", ref.Path))
 	}
-	return nil
+	return wrong
 }
 
 // tidy removes empty and "." segments of plain paths; a pattern keeps its text

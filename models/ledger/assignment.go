@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"strings"
 
 	"gorm.io/gorm"
 
@@ -31,11 +30,8 @@ type AssignmentDetail struct {
 // create work), NOT_FOUND, STALE_REVISION, INVALID_ARGUMENT, DEPENDENCY_CYCLE;
 // SECRET_DETECTED before all of them.
 func (l *Ledger) CreateAssignment(ctx context.Context, c *Call, n models.NewAssignment, base *int) (models.Assignment, error) {
-	in := args{
-		"assignment_id": n.ID, "workspace_id": n.WorkspaceID, "team_id": n.TeamID, "title": n.Title, "priority": n.Priority,
-		"allowed_paths": n.AllowedPaths, "acceptance_criteria": n.AcceptanceCriteria, "depends_on": n.DependsOn,
-		"metadata": n.Metadata, "base_revision": base,
-	}
+	in := contractArgs(n)
+	in["base_revision"] = base
 	return write(ctx, l, c, "create_assignment", in, func(tx *Tx) (models.Assignment, error) { return tx.createAssignment(n, base) })
 }
 
@@ -54,8 +50,9 @@ func (tx *Tx) createAssignment(n models.NewAssignment, base *int) (models.Assign
 	if err := tx.isNew(n.ID, base); err != nil {
 		return a, err
 	}
-	if a, err = newAssignment(n, ws); err != nil {
-		return a, err
+	a, wrong := contract(n, ws)
+	if len(wrong) > 0 {
+		return a, wrong[0]
 	}
 	if err := tx.mayTouch(a); err != nil {
 		return a, err
@@ -67,9 +64,7 @@ func (tx *Tx) createAssignment(n models.NewAssignment, base *int) (models.Assign
 	if a.DependsOn, err = tx.depend(a, n.DependsOn); err != nil {
 		return a, err
 	}
-	e := assignmentEvent(a, models.EventAssignmentCreated)
-	e.Status, e.Payload = models.EventProposed, map[string]any{"title": a.Title, "metadata": a.Metadata}
-	if _, err := tx.append(e); err != nil {
+	if _, err := tx.append(createdEvent(a)); err != nil {
 		return a, err
 	}
 	return a, tx.wakeLoop(a.WorkspaceID, a.TeamID)
@@ -114,49 +109,10 @@ func (tx *Tx) isNew(id string, base *int) error {
 	return nil
 }
 
-// newAssignment validates the request and makes the row.
-func newAssignment(n models.NewAssignment, ws models.Workspace) (models.Assignment, error) {
-	a := models.Assignment{
-		ID: n.ID, WorkspaceID: ws.ID, TeamID: n.TeamID, Title: n.Title, Status: models.AssignmentReady,
-		Priority: n.Priority, Revision: 1, AcceptanceCriteria: list(n.AcceptanceCriteria),
-	}
-	if err := required("title", n.Title); err != nil {
-		return a, err
-	}
-	for i, criterion := range n.AcceptanceCriteria {
-		if strings.TrimSpace(criterion) == "" {
-			return a, models.Invalid("acceptance_criteria", "entry %d is blank", i+1).With("index", i)
-		}
-	}
-	var err error
-	if a.AllowedPaths, err = allowedPaths(n.AllowedPaths, ws.RepoRoot); err != nil {
-		return a, err
-	}
-	metadata, err := object("metadata", n.Metadata)
-	if err != nil {
-		return a, err
-	}
-	if a.Metadata, err = models.NormaliseMetadata(metadata); err != nil {
-		return a, err
-	}
-	if err := checkContextRefs(a.ContextRefs()); err != nil {
-		return a, err
-	}
-	return a, checkTarget(a.Metadata)
-}
-
-// checkTarget refuses a session bind whose target cannot be an actor's id.
-func checkTarget(metadata map[string]any) error {
-	bind, _ := metadata["session_bind"].(map[string]any)
-	target, named := bind["target_actor_id"]
-	if !named || target == nil {
-		return nil
-	}
-	id, ok := target.(string)
-	if !ok {
-		return models.Invalid("metadata.session_bind.target_actor_id", "must be a text")
-	}
-	return models.CheckID("metadata.session_bind.target_actor_id", id)
+func createdEvent(a models.Assignment) models.Event {
+	e := assignmentEvent(a, models.EventAssignmentCreated)
+	e.Status, e.Payload = models.EventProposed, map[string]any{"title": a.Title, "metadata": a.Metadata}
+	return e
 }
 
 // assignmentEvent begins an event about an assignment at its revision.

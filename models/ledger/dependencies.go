@@ -43,7 +43,7 @@ func fillDependencies(db *gorm.DB, rows []models.Assignment) error {
 // depend records what a new assignment waits for and returns it in order. Each must
 // exist in the same workspace, and none may wait for the new one.
 func (tx *Tx) depend(a models.Assignment, on []string) ([]string, error) {
-	on = slices.Compact(slices.Sorted(slices.Values(on)))
+	on = ordered(on)
 	edges := make([]dependency, len(on))
 	for i, id := range on {
 		if err := tx.mayDepend(a, id); err != nil {

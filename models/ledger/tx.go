@@ -97,7 +97,14 @@ func write[T any](ctx context.Context, l *Ledger, c *Call, operation string, in 
 	if err := checkCallSecrets(c, canonical); err != nil {
 		return out, l.secretRefused(ctx, c, operation, in, err)
 	}
-	err = l.transact(ctx, full, c.By, func(tx *Tx) error {
+	return commit(ctx, l, c, operation, canonical, fn)
+}
+
+// commit runs one operation whose arguments have passed their checks: replay check,
+// change, request record.
+func commit[T any](ctx context.Context, l *Ledger, c *Call, operation string, canonical []byte, fn func(*Tx) (T, error)) (T, error) {
+	var out T
+	err := l.transact(ctx, full, c.By, func(tx *Tx) error {
 		done, err := tx.replay(c, operation, canonical, &out)
 		if done || err != nil {
 			return err

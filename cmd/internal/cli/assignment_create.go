@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"coxswain/cmd/internal/planfile"
 	"coxswain/models"
 	"coxswain/models/ledger"
 )
@@ -126,19 +127,9 @@ func contextRefs(given any, entries []string) ([]any, error) {
 		return nil, models.Invalid("metadata.context_refs", "must be a list of objects such as {\"path\":\"docs/a.md\"}")
 	}
 	for _, entry := range entries {
-		path, headings, _ := strings.Cut(entry, "#")
-		if strings.TrimSpace(path) == "" {
+		ref := planfile.ContextRef(entry)
+		if ref == nil {
 			return nil, models.Invalid("context-ref", "%q names no path", entry)
-		}
-		ref := map[string]any{"path": strings.TrimSpace(path)}
-		read := []any{}
-		for heading := range strings.SplitSeq(headings, ",") {
-			if h := strings.TrimSpace(heading); h != "" {
-				read = append(read, h)
-			}
-		}
-		if len(read) > 0 {
-			ref["read"] = read
 		}
 		list = append(list, ref)
 	}

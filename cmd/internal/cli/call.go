@@ -19,6 +19,7 @@ import (
 type call struct {
 	*app
 	argument string
+	many     []string // all arguments of a leaf that takes several
 	values   map[string]value
 }
 
@@ -38,7 +39,7 @@ func (a *app) begin(c *urfave.Context, l leaf) (*call, error) {
 	}
 	a.json = in.on("json") || in.text("format") == "json"
 	argument, err := a.positional(c, l)
-	in.argument, a.begun = argument, err == nil
+	in.argument, in.many, a.begun = argument, c.Args().Slice(), err == nil
 	return in, err
 }
 
@@ -48,10 +49,10 @@ func (a *app) positional(c *urfave.Context, l leaf) (string, error) {
 	if l.argument == "" {
 		allowed = 0
 	}
-	if len(given) > allowed {
+	if len(given) > allowed && !l.several() {
 		return "", models.Invalid("arguments", "unexpected argument %q", given[allowed]).Hint("%s --help", c.Command.HelpName)
 	}
-	if len(given) == 1 {
+	if len(given) > 0 {
 		return given[0], nil
 	}
 	if l.argument != "" && !strings.HasPrefix(l.argument, "[") {

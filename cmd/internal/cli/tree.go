@@ -19,11 +19,14 @@ type leaf struct {
 	usage    string // one line
 	about    string // what a person needs besides the line
 	example  string // one command line that works
-	argument string // "" none, "ID" one that is required, "[PATH]" one that is optional
+	argument string // "" none, "ID" one that is required, "[PATH]" one that is optional, "FILE…" one or more
 	hidden   bool
 	options  []*option
 	run      func(context.Context, *call) error
 }
+
+// several tells whether the leaf takes more than one argument.
+func (l leaf) several() bool { return strings.HasSuffix(l.argument, "…") }
 
 // command turns the leaf into one of the library's commands.
 func (a *app) command(l leaf) *urfave.Command {
