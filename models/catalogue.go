@@ -109,9 +109,12 @@ func conflictCodes() []CodeFacts {
 		},
 		{
 			CodeIdempotencyConflict, ExitConflict,
-			"The request id was used for another call, and nothing was written.",
-			[]string{"--request-id or COX_REQUEST_ID repeats an id with another command or other arguments"},
-			"repeat the first call as it was, or take a fresh request id",
+			"The id was used for something else, and nothing was written.",
+			[]string{
+				"--request-id or COX_REQUEST_ID repeats an id with another command or other arguments",
+				"an entry of a plan has the id of an assignment with another contract",
+			},
+			"repeat the first call as it was, or take a fresh request id; cox assignment import --update edits what a plan changed",
 		},
 	}
 }
