@@ -8,8 +8,8 @@ import (
 )
 
 // RegisterActor records an actor's long-lived profile (seed 000, actor profile).
-// Registering again replaces kind, name, provider and capabilities. An agent may
-// register only itself. Errors: FORBIDDEN, INVALID_ARGUMENT, SECRET_DETECTED.
+// Registering again replaces kind, name, provider and capabilities; without a role
+// it keeps the one it has. An agent may register only itself. Errors: FORBIDDEN, INVALID_ARGUMENT, SECRET_DETECTED.
 func (l *Ledger) RegisterActor(ctx context.Context, c *Call, a models.Actor) (models.Actor, error) {
 	in := args{
 		"actor_id": a.ID, "role": a.Role, "actor_kind": a.Kind, "display_name": a.DisplayName,
@@ -54,7 +54,11 @@ func (tx *Tx) checkProfile(a *models.Actor) error {
 		return err
 	}
 	if a.Role == "" {
-		a.Role = models.RoleAgent
+		old, _, err := find[models.Actor](tx.db, "id = ?", a.ID)
+		if err != nil {
+			return err
+		}
+		a.Role = models.Role(first(string(old.Role), string(models.RoleAgent)))
 	}
 	if !models.ValidRole(a.Role) {
 		return models.Invalid("role", "%q is none of agent, integrator, human, node", a.Role)

@@ -48,3 +48,22 @@ func (l *Ledger) Bound(ctx context.Context, token string) (models.Binding, model
 	}
 	return b, models.Principal{ActorID: b.ActorID, Role: role, BindingID: b.ID}, nil
 }
+
+// CheckTurn refuses a call from a turn that is over or that belongs to another
+// binding. A turn that the ledger does not know passes: the observer may record
+// it after its first call. Errors: FORBIDDEN.
+func (l *Ledger) CheckTurn(ctx context.Context, b models.Binding, turnID string) error {
+	turn, found, err := find[models.Turn](l.read(ctx), "id = ?", turnID)
+	if err != nil || !found {
+		return err
+	}
+	if turn.BindingID != b.ID {
+		return models.Forbidden("the call comes from a turn of another thread").With("turn_id", turnID).
+			Hint("use the coxswain tools only in the thread that was started for the work")
+	}
+	if turn.Status.Ended() {
+		return models.Forbidden("the call comes from a turn that is %s", turn.Status).With("turn_id", turnID).
+			Hint("stop here; the thread goes on when it gets its next message")
+	}
+	return nil
+}

@@ -31,6 +31,7 @@ func (n NewWorkspace) args() args {
 type WorkspaceView struct {
 	models.Workspace
 	TeamCount        int            `json:"team_count"`
+	Teams            []models.Team  `json:"teams"`
 	AssignmentCounts map[string]int `json:"assignment_counts"` // by status
 	AssignmentTotal  int            `json:"assignment_total"`
 }
@@ -235,26 +236,26 @@ func (l *Ledger) Workspaces(ctx context.Context) ([]WorkspaceView, error) {
 	}
 	views, at := make([]WorkspaceView, len(spaces)), map[string]*WorkspaceView{}
 	for i, w := range spaces {
-		views[i] = WorkspaceView{Workspace: w, AssignmentCounts: map[string]int{}}
+		views[i] = WorkspaceView{Workspace: w, Teams: []models.Team{}, AssignmentCounts: map[string]int{}}
 		at[w.ID] = &views[i]
 	}
 	return views, l.countInto(ctx, at)
 }
 
 func (l *Ledger) countInto(ctx context.Context, at map[string]*WorkspaceView) error {
+	teams, err := l.Teams(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, t := range teams {
+		if v := at[t.WorkspaceID]; v != nil { // nil: registered since the list was read
+			v.Teams, v.TeamCount = append(v.Teams, t), v.TeamCount+1
+		}
+	}
 	var rows []struct {
 		WorkspaceID, Status string
 		N                   int
 	}
-	if err := l.read(ctx).Raw("SELECT workspace_id, '' AS status, count(*) AS n FROM teams GROUP BY workspace_id").Scan(&rows).Error; err != nil {
-		return err
-	}
-	for _, r := range rows {
-		if v := at[r.WorkspaceID]; v != nil { // nil: registered since the list was read
-			v.TeamCount = r.N
-		}
-	}
-	rows = nil
 	if err := l.read(ctx).Raw("SELECT workspace_id, status, count(*) AS n FROM assignments GROUP BY workspace_id, status").Scan(&rows).Error; err != nil {
 		return err
 	}

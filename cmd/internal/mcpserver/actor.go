@@ -9,12 +9,12 @@ import (
 // registerActorIn has no identity: its actor_id is the subject, and an agent's
 // must be itself.
 type registerActorIn struct {
-	ActorID      string         `json:"actor_id" jsonschema:"An agent registers itself only."`
+	ActorID      string         `json:"actor_id" jsonschema:"1 to 64 of A-Z a-z 0-9 . _ -, the first a letter or digit. An agent registers itself only."`
 	ActorKind    string         `json:"actor_kind" jsonschema:"Free text, such as ai."`
 	DisplayName  string         `json:"display_name"`
 	Provider     string         `json:"provider,omitempty" jsonschema:"Such as codex; local when left out."`
 	Capabilities map[string]any `json:"capabilities,omitempty" jsonschema:"Long-lived ones, such as adapter_kind or can_start_thread."`
-	RequestID    string         `json:"request_id,omitempty" jsonschema:"Your own id of this call. The same call with the same id again returns the first answer and changes nothing."`
+	RequestID    string         `json:"request_id,omitempty" jsonschema:"Your own id of this call: 1 to 64 of A-Z a-z 0-9 . _ -, the first a letter or digit. The same call with the same id again returns the first answer and changes nothing."`
 }
 
 type actorOut struct {
@@ -28,7 +28,7 @@ func registerActor() entry {
 	},
 		func(ctx context.Context, c *caller, in registerActorIn) (out actorOut, err error) {
 			a := models.Actor{
-				ID: in.ActorID, Role: models.RoleAgent, Kind: in.ActorKind, DisplayName: in.DisplayName,
+				ID: in.ActorID, Kind: in.ActorKind, DisplayName: in.DisplayName,
 				Provider: in.Provider, Status: models.StatusActive, Capabilities: in.Capabilities,
 			}
 			if in.ActorID == c.by.ActorID {

@@ -38,11 +38,11 @@ func getAssignmentDetail() entry {
 
 type createAssignmentIn struct {
 	change
-	AssignmentID       string         `json:"assignment_id" jsonschema:"A new id: 1 to 64 of A-Z a-z 0-9 . _ -"`
+	AssignmentID       string         `json:"assignment_id" jsonschema:"A new id: 1 to 64 of A-Z a-z 0-9 . _ -, the first a letter or digit"`
 	Title              string         `json:"title"`
 	BaseRevision       int            `json:"base_revision" jsonschema:"0: the assignment does not exist yet."`
 	WorkspaceID        string         `json:"workspace_id,omitempty" jsonschema:"The team's workspace when left out."`
-	TeamID             string         `json:"team_id,omitempty" jsonschema:"A bound integrator may leave it out: it is its own."`
+	TeamID             string         `json:"team_id,omitempty" jsonschema:"The only one there is when left out. A bound integrator's is its own."`
 	Priority           int            `json:"priority,omitempty" jsonschema:"Higher goes first; 0 when left out."`
 	AllowedPaths       []string       `json:"allowed_paths,omitempty" jsonschema:"Patterns relative to the workspace that the worker may change; none means the whole workspace."`
 	AcceptanceCriteria []string       `json:"acceptance_criteria,omitempty"`
@@ -52,7 +52,7 @@ type createAssignmentIn struct {
 
 func createAssignment() entry {
 	return tool(definition{
-		name: "create_assignment", title: "Create an assignment", effect: adds, unbound: []string{"team_id"},
+		name: "create_assignment", title: "Create an assignment", effect: adds,
 		text: "Create an assignment that the loop starts by itself once it is ready. Point at documents with metadata.context_refs instead of copying them.",
 	},
 		func(ctx context.Context, c *caller, in createAssignmentIn) (out assignmentOut, err error) {
@@ -63,7 +63,7 @@ func createAssignment() entry {
 			if wanted.WorkspaceID, err = c.workspaceID(in.WorkspaceID); err != nil {
 				return out, err
 			}
-			if wanted.TeamID, err = c.teamID(in.TeamID); err != nil {
+			if wanted.TeamID, err = c.teamNamed(ctx, in.TeamID, in.WorkspaceID); err != nil {
 				return out, err
 			}
 			out.Assignment, err = c.Ledger.CreateAssignment(ctx, c.change(in.RequestID), wanted, &in.BaseRevision)

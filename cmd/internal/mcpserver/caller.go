@@ -18,8 +18,11 @@ type caller struct {
 	made    *ledger.Call    // the change of this call, when there was one
 }
 
+// turnMetadata is the key of a call's _meta under which Codex names its turn.
+const turnMetadata = "x-codex-turn-metadata"
+
 // identify proves the caller anew. meta is the call's _meta, in which Codex names
-// its thread (codex protocol, MCP servers); nil skips that check.
+// its thread and turn (codex protocol, MCP servers); nil skips these checks.
 func (s *server) identify(ctx context.Context, meta mcp.Meta) (*caller, error) {
 	if s.Token == "" {
 		if err := checkPrincipal(s.Principal); err != nil {
@@ -36,7 +39,18 @@ func (s *server) identify(ctx context.Context, meta mcp.Meta) (*caller, error) {
 		return nil, models.Forbidden("the call comes from a thread that this binding does not belong to").
 			Hint("use the coxswain tools only in the thread that was started for the work; a sub-thread reports to its parent")
 	}
+	if turn := turnOf(meta); turn != "" {
+		if err := s.Ledger.CheckTurn(ctx, binding, turn); err != nil {
+			return nil, err
+		}
+	}
 	return &caller{server: s, by: by, binding: &binding}, nil
+}
+
+func turnOf(meta mcp.Meta) string {
+	about, _ := meta[turnMetadata].(map[string]any)
+	turn, _ := about["turn_id"].(string)
+	return turn
 }
 
 func checkPrincipal(p models.Principal) error {
@@ -99,12 +113,67 @@ func (c *caller) runID(ctx context.Context, given string) (string, error) {
 		Hint("the work of this run is over or was taken back; stop here")
 }
 
+// shownRun is the run that a reading call is about, in a team that the caller
+// sees.
+func (c *caller) shownRun(ctx context.Context, given string) (string, error) {
+	id, err := c.runID(ctx, given)
+	if err != nil || c.binding == nil {
+		return id, err
+	}
+	run, err := c.Ledger.Run(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return id, c.sees(run.TeamID)
+}
+
 // teamID is the team that a call is about: a bound caller's own.
 func (c *caller) teamID(given string) (string, error) {
 	if c.binding == nil {
 		return given, nil
 	}
 	return c.binding.TeamID, own("team_id", given, c.binding.TeamID)
+}
+
+// teamNamed is the team that a call is about: a bound caller's own, else the
+// given one, else the only active one of the workspace, or of the ledger where no
+// workspace is given.
+func (c *caller) teamNamed(ctx context.Context, given, workspaceID string) (string, error) {
+	if id, err := c.teamID(given); id != "" || err != nil {
+		return id, err
+	}
+	teams, err := c.Ledger.Teams(ctx, workspaceID)
+	if err != nil {
+		return "", err
+	}
+	return only("team_id", teams, func(t models.Team) (string, bool) { return t.ID, t.Status == models.StatusActive })
+}
+
+// workspaceNamed is the workspace that a call is about: the given one, else the
+// only active one.
+func (c *caller) workspaceNamed(ctx context.Context, given string) (string, error) {
+	if id, err := c.workspaceID(given); id != "" || err != nil {
+		return id, err
+	}
+	spaces, err := c.Ledger.Workspaces(ctx)
+	if err != nil {
+		return "", err
+	}
+	return only("workspace_id", spaces, func(w ledger.WorkspaceView) (string, bool) { return w.ID, w.Status == models.StatusActive })
+}
+
+// only is the id of the one active entry; it refuses none and several.
+func only[T any](field string, all []T, active func(T) (string, bool)) (string, error) {
+	ids := []string{}
+	for _, entry := range all {
+		if id, ok := active(entry); ok {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 1 {
+		return ids[0], nil
+	}
+	return "", models.Invalid(field, "is required: there are %d to choose from", len(ids)).With("choices", ids).Hint("list_workspaces")
 }
 
 // workspaceID is the workspace that a call is about: a bound caller's own.

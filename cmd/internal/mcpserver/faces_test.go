@@ -40,8 +40,8 @@ func (c *client) list() map[string]listedTool {
 
 const (
 	readTools4Worker = "get_assignment_detail get_run_detail"
-	readToolsAll     = "get_assignment_detail get_run_detail get_team_board get_workspace_detail list_interventions list_pending_reviews list_workspaces"
-	agentTools       = readToolsAll + " append_event claim_assignment heartbeat_run record_run_binding register_actor request_intervention submit_handoff"
+	readToolsAll     = "get_assignment_detail get_attention_board get_human_brief get_run_detail get_snapshot get_team_board get_workspace_detail list_interventions list_pending_reviews list_workspaces"
+	agentTools       = readToolsAll + " append_event checkpoint_run raise_attention claim_assignment heartbeat_run record_run_binding register_actor request_intervention submit_handoff"
 )
 
 func TestEachFaceListsExactlyItsTools(t *testing.T) {
@@ -52,14 +52,14 @@ func TestEachFaceListsExactlyItsTools(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"worker": {worker, readTools4Worker + " append_event heartbeat_run record_run_binding request_intervention submit_handoff"},
+		"worker": {worker, readTools4Worker + " get_human_brief append_event checkpoint_run raise_attention heartbeat_run record_run_binding request_intervention submit_handoff"},
 		"integrator": {f.integrator("crew"), "list_pending_reviews get_assignment_detail get_run_detail get_team_board review_event accept_event reject_event " +
-			"create_assignment cancel_assignment supersede_assignment request_intervention list_interventions"},
+			"create_assignment cancel_assignment supersede_assignment request_intervention list_interventions get_human_brief get_attention_board get_snapshot"},
 		"agent": {f.agent("worker-2"), agentTools},
 		"person": {f.person(), agentTools + " review_event accept_event reject_event create_assignment cancel_assignment supersede_assignment " +
-			"respond_intervention register_workspace archive_workspace create_team"},
+			"respond_intervention register_workspace archive_workspace create_team export_git_projection"},
 		"person as integrator": {f.options(models.Principal{ActorID: "lead", Role: models.RoleIntegrator}, ""), agentTools +
-			" review_event accept_event reject_event create_assignment cancel_assignment supersede_assignment respond_intervention register_workspace archive_workspace create_team"},
+			" review_event accept_event reject_event create_assignment cancel_assignment supersede_assignment respond_intervention register_workspace archive_workspace create_team export_git_projection"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var have []string
@@ -94,7 +94,8 @@ func TestToolsAreDescribed(t *testing.T) {
 				t.Errorf("%s requires %s, which it does not describe", name, field)
 			}
 		}
-		if !reading && tool.InputSchema.Properties["request_id"] == nil {
+		// an export changes files alone, and repeats by its nature
+		if !reading && name != "export_git_projection" && tool.InputSchema.Properties["request_id"] == nil {
 			t.Errorf("%s changes something and takes no request_id", name)
 		}
 	}
@@ -107,6 +108,35 @@ func TestRevisionsAreAskedFor(t *testing.T) {
 		if !slices.Contains(tools[name].InputSchema.Required, "base_revision") {
 			t.Errorf("%s does not require base_revision", name)
 		}
+	}
+}
+
+// Whoever makes an id is told what one looks like before the first refusal.
+func TestNewIdsAreExplained(t *testing.T) {
+	tools := connected(t, newFixture(t).person()).list()
+	for name, field := range map[string]string{
+		"register_actor": "actor_id", "register_workspace": "workspace_id", "create_team": "team_id", "create_assignment": "assignment_id",
+		"checkpoint_run": "client_update_id", "raise_attention": "client_update_id", "append_event": "request_id",
+	} {
+		property, _ := tools[name].InputSchema.Properties[field].(map[string]any)
+		text, _ := property["description"].(string)
+		if !strings.Contains(text, "1 to 64 of A-Z a-z 0-9 . _ -, the first a letter or digit") {
+			t.Errorf("%s of %s: %q", field, name, text)
+		}
+	}
+}
+
+// The first texts that an agent reads name the tools that people depend on.
+func TestAgentsAreToldToBriefPeople(t *testing.T) {
+	for name, text := range map[string]string{"worker": workerInstructions, "agent": agentInstructions, "person": personInstructions} {
+		for _, tool := range []string{"checkpoint_run", "raise_attention", "request_intervention", "submit_handoff"} {
+			if !strings.Contains(text, tool) {
+				t.Errorf("the %s's instructions leave %s out", name, tool)
+			}
+		}
+	}
+	if !strings.Contains(integratorInstructions, "get_human_brief") || !strings.Contains(integratorInstructions, "get_attention_board") {
+		t.Error("the integrator's instructions leave brief and board out")
 	}
 }
 

@@ -17,11 +17,15 @@ var stepByCode = map[models.Code]string{
 // toolOf names the tool that does what a command does: the ledger tells next
 // steps as commands, which an agent in a sandbox cannot type.
 var toolOf = map[string]string{
+	"attention board":   "get_attention_board",
 	"assignment show":   "get_assignment_detail",
 	"assignment claim":  "claim_assignment",
+	"brief show":        "get_human_brief",
 	"intervention list": "list_interventions",
 	"review list":       "list_pending_reviews",
 	"run show":          "get_run_detail",
+	"snapshot show":     "get_snapshot",
+	"workspace list":    "list_workspaces",
 	"workspace show":    "get_workspace_detail",
 }
 

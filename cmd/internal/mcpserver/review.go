@@ -2,14 +2,21 @@ package mcpserver
 
 import (
 	"context"
+	"time"
 
 	"coxswain/models"
 	"coxswain/models/ledger"
 )
 
+// maxAgeSeconds keeps the conversion to a duration from wrapping round.
+const maxAgeSeconds = 100 * 365 * 24 * 3600
+
 type pendingReviewsIn struct {
-	WorkspaceID string `json:"workspace_id,omitempty" jsonschema:"Only this workspace."`
-	TeamID      string `json:"team_id,omitempty" jsonschema:"Only this team. A bound integrator sees its own team alone."`
+	WorkspaceID   string `json:"workspace_id,omitempty" jsonschema:"Only this workspace."`
+	TeamID        string `json:"team_id,omitempty" jsonschema:"Only this team. A bound integrator sees its own team alone."`
+	AssignmentID  string `json:"assignment_id,omitempty" jsonschema:"Only this assignment."`
+	Escalated     bool   `json:"escalated,omitempty" jsonschema:"Only those about which a person was asked because nobody decided."`
+	MinAgeSeconds int    `json:"min_age_seconds,omitempty" jsonschema:"Only those that wait at least so long."`
 }
 
 type pendingReviewsOut struct {
@@ -19,10 +26,13 @@ type pendingReviewsOut struct {
 func listPendingReviews() entry {
 	return tool(definition{
 		name: "list_pending_reviews", title: "List handoffs to review", effect: reads,
-		text: "List the handoffs that nobody has decided, oldest first, each with its event id, revision and head commit. Review that commit, then decide with accept_event, reject_event or review_event.",
+		text: "List the handoffs that nobody has decided, oldest first, each with its event id, revision and head commit, how long it waits, and reminders and escalation so far. Review that commit, then decide with accept_event, reject_event or review_event.",
 	},
 		func(ctx context.Context, c *caller, in pendingReviewsIn) (out pendingReviewsOut, err error) {
-			filter := ledger.ReviewFilter{}
+			if in.MinAgeSeconds < 0 || in.MinAgeSeconds > maxAgeSeconds {
+				return out, models.Invalid("min_age_seconds", "%d is no age", in.MinAgeSeconds)
+			}
+			filter := ledger.ReviewFilter{AssignmentID: in.AssignmentID, Escalated: in.Escalated, MinAge: time.Duration(in.MinAgeSeconds) * time.Second}
 			if filter.TeamID, err = c.teamID(in.TeamID); err != nil {
 				return out, err
 			}

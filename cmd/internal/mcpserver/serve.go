@@ -23,7 +23,10 @@ type Options struct {
 	Principal models.Principal // who a person started an unbound server as; ignored with a token
 	// Head reads the commit that the workspace's HEAD names, for handoffs. With
 	// nil, handoffs of workspaces with Git are refused.
-	Head    func(ctx context.Context, workspace models.Workspace) (commit string, err error)
+	Head func(ctx context.Context, workspace models.Workspace) (commit string, err error)
+	// Place finds the repository that contains an absolute path of this machine,
+	// and the node that holds it. With nil, paths are taken as they are given.
+	Place   func(ctx context.Context, path string) (ledger.NewWorkspace, error)
 	Version string       // of the product, as told to clients
 	Logger  *slog.Logger // nil logs nothing
 	In      io.ReadCloser

@@ -51,7 +51,7 @@ func (i identity) declares() identity { return i }
 // change is what every mutating tool takes besides its own arguments.
 type change struct {
 	identity
-	RequestID string `json:"request_id,omitempty" jsonschema:"Your own id of this call. The same call with the same id again returns the first answer and changes nothing."`
+	RequestID string `json:"request_id,omitempty" jsonschema:"Your own id of this call: 1 to 64 of A-Z a-z 0-9 . _ -, the first a letter or digit. The same call with the same id again returns the first answer and changes nothing."`
 }
 
 // entry is a tool that can be added to a server.

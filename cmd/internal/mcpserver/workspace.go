@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"path/filepath"
 
 	"coxswain/models"
 	"coxswain/models/ledger"
@@ -67,25 +68,39 @@ func (w *workspaceDetailOut) count() {
 
 type registerWorkspaceIn struct {
 	change
-	WorkspaceID   string         `json:"workspace_id" jsonschema:"1 to 64 of A-Z a-z 0-9 . _ -"`
+	WorkspaceID   string         `json:"workspace_id" jsonschema:"1 to 64 of A-Z a-z 0-9 . _ -, the first a letter or digit"`
 	Name          string         `json:"name,omitempty"`
-	RepoRoot      string         `json:"repo_root,omitempty" jsonschema:"Absolute path of the repository."`
-	DefaultBranch string         `json:"default_branch,omitempty"`
+	RepoRoot      string         `json:"repo_root,omitempty" jsonschema:"Absolute path of the repository, on the machine of this server."`
+	DefaultBranch string         `json:"default_branch,omitempty" jsonschema:"The repository's own when left out."`
 	Metadata      map[string]any `json:"metadata,omitempty"`
 }
 
 func registerWorkspace() entry {
 	return tool(definition{
 		name: "register_workspace", title: "Register a workspace", effect: repeats,
-		text: "Register a repository, or change what is known about it; what is left out stays. Create a team for it next. `cox workspace add` also finds its Git directory.",
+		text: "Register a repository, or change what is known about it; what is left out stays. Its Git directory is found. Create a team for it next.",
 	},
 		func(ctx context.Context, c *caller, in registerWorkspaceIn) (out workspaceOut, err error) {
-			out.Workspace, err = c.Ledger.RegisterWorkspace(ctx, c.change(in.RequestID), ledger.NewWorkspace{
-				ID:   in.WorkspaceID,
-				Name: in.Name, RepoRoot: in.RepoRoot, DefaultBranch: in.DefaultBranch, Metadata: in.Metadata,
-			})
+			wanted, err := c.located(ctx, in.RepoRoot)
+			if err != nil {
+				return out, err
+			}
+			wanted.ID, wanted.Name, wanted.Metadata = in.WorkspaceID, in.Name, in.Metadata
+			if in.DefaultBranch != "" {
+				wanted.DefaultBranch = in.DefaultBranch
+			}
+			out.Workspace, err = c.Ledger.RegisterWorkspace(ctx, c.change(in.RequestID), wanted)
 			return out, err
 		})
+}
+
+// located is what the server's machine knows about a root: the repository that
+// contains it, its Git directory and branch, and the node that holds it.
+func (c *caller) located(ctx context.Context, root string) (ledger.NewWorkspace, error) {
+	if root == "" || c.Place == nil || !filepath.IsAbs(root) { // the ledger refuses a relative one
+		return ledger.NewWorkspace{RepoRoot: root}, nil
+	}
+	return c.Place(ctx, root)
 }
 
 type archiveWorkspaceIn struct {
