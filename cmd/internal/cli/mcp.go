@@ -18,7 +18,7 @@ func mcpLeaf() leaf {
 			"tools alone. Without it --role says who a person starts it as; only integrator and human decide.\n" +
 			"The token is never a flag, because other users can read a process's arguments.",
 		example: "cox mcp --role agent --actor codex-worker-7",
-		options: []*option{{name: "role", fallback: "agent", env: []string{"COX_ROLE"}, oneOf: []string{"agent", "integrator", "human"}, usage: "`ROLE` of an unbound server: agent, integrator or human"}},
+		options: []*option{{name: "role", fallback: "agent", env: []string{"COX_ROLE"}, oneOf: []string{"agent", "integrator", "human"}, usage: "`ROLE` of an unbound server: agent, integrator or human"}, nodeOption()},
 		run:     mcp,
 	}
 }
@@ -39,7 +39,7 @@ func mcp(ctx context.Context, in *call) error {
 	}
 	out := &frameOut{WriteCloser: writeCloser(in.io.Out)}
 	err = mcpserver.Serve(ctx, mcpserver.Options{
-		Ledger: l, Token: token, Principal: principal, Head: head, Version: Version, Logger: in.log(),
+		Ledger: l, Token: token, Principal: principal, Head: head, Place: in.place, Version: Version, Logger: in.log(),
 		In: readCloser(in.io.In), Out: out,
 	})
 	in.wrote = out.closed.Load()
@@ -75,6 +75,16 @@ func head(ctx context.Context, w models.Workspace) (string, error) {
 	}
 	commit, _, err := repo.Head(ctx)
 	return commit, err
+}
+
+// place finds the repository that contains a path, as workspace add does.
+func (in *call) place(ctx context.Context, path string) (ledger.NewWorkspace, error) {
+	repo, branch, err := in.locate(ctx, path)
+	if err != nil {
+		return ledger.NewWorkspace{}, err
+	}
+	node, err := in.node()
+	return ledger.NewWorkspace{RepoRoot: repo.Root, GitCommonDir: repo.CommonDir, DefaultBranch: branch, NodeID: node}, err
 }
 
 func readCloser(r io.Reader) io.ReadCloser {

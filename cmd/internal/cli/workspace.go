@@ -44,17 +44,7 @@ func workspaceAdd(ctx context.Context, in *call) error {
 	if path == "" {
 		path = "."
 	}
-	repo, err := gitscope.Discover(ctx, path)
-	if refusal, ok := errors.AsType[*models.Error](err); ok && refusal.Next == "" {
-		return refusal.Hint("name a folder that exists: cox workspace add PATH")
-	}
-	if err != nil {
-		return err
-	}
-	if err := in.checkRoot(repo.Root); err != nil {
-		return err
-	}
-	branch, err := repo.DefaultBranch(ctx)
+	repo, branch, err := in.locate(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -78,6 +68,22 @@ func workspaceAdd(ctx context.Context, in *call) error {
 		}
 		p.line("next: cox team create --workspace %s TEAM", w.ID)
 	})
+}
+
+// locate finds the repository that contains a path, and its default branch.
+func (in *call) locate(ctx context.Context, path string) (repo gitscope.Repo, branch string, err error) {
+	repo, err = gitscope.Discover(ctx, path)
+	if refusal, ok := errors.AsType[*models.Error](err); ok && refusal.Next == "" {
+		return repo, "", refusal.Hint("name a folder that exists: cox workspace add PATH")
+	}
+	if err != nil {
+		return repo, "", err
+	}
+	if err := in.checkRoot(repo.Root); err != nil {
+		return repo, "", err
+	}
+	branch, err = repo.DefaultBranch(ctx)
+	return repo, branch, err
 }
 
 // newWorkspace fills in what was not named: a registered root keeps its id.
