@@ -14,6 +14,7 @@ func (a *app) assignmentCommand() *urfave.Command {
 	return a.group("assignment", "create work, see it and call it off",
 		assignmentCreateLeaf(),
 		assignmentImportLeaf(),
+		assignmentEditLeaf(),
 		leaf{
 			name: "list", usage: "list assignments in the order in which they start", example: "cox assignment list --team web --lane ready",
 			options: []*option{

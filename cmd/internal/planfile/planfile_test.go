@@ -266,3 +266,32 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What is rendered for an editor reads back as it was.
+func TestRenderReadsBack(t *testing.T) {
+	for _, metadata := range []map[string]any{
+		{},
+		{"description": "One line: with a colon"},
+		{"description": "# Many\n\nlines\n  indented", "other": map[string]any{"deep": []any{"x", "y"}, "n": 1.5}},
+		{"context_refs": []any{map[string]any{"path": "docs/a.md", "read": []any{"One", "Two: three"}}}, "session_bind": map[string]any{"target_actor_id": "a", "status": "pending"}},
+		{"execution": map[string]any{"key_files": []any{"a.go"}}, "requested_capabilities": []any{"c"}, "preferred_provider": "codex", "ticket": "007", "flag": true},
+	} {
+		a := models.Assignment{
+			ID: "a", TeamID: "t", Title: "yes: no #1", Priority: -3, AllowedPaths: []string{"*.go", "a b"}, AcceptanceCriteria: []string{"- dash", "two\nlines"},
+			DependsOn: []string{"b"}, Metadata: metadata,
+		}
+		text, err := planfile.Render(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := planfile.Parse("a.yaml", text)
+		if len(plan.Problems) != 0 || len(plan.Entries) != 1 {
+			t.Fatalf("%s\n%+v", text, plan.Problems)
+		}
+		e := plan.Entries[0]
+		sameJSON(t, string(text), e.NewAssignment, models.NewAssignment{
+			ID: a.ID, TeamID: a.TeamID, Title: a.Title, Priority: a.Priority, AllowedPaths: a.AllowedPaths,
+			AcceptanceCriteria: a.AcceptanceCriteria, DependsOn: a.DependsOn, Metadata: metadata,
+		})
+	}
+}
