@@ -145,15 +145,20 @@ func nudgePrompt(ctx context.Context, l *ledger.Ledger, w ledger.Work) (string, 
 	if w.Command.PromptKind != models.PromptEscalation {
 		return prompts.Review(in)
 	}
-	asked, err := l.Interventions(ctx, ledger.InterventionFilter{TeamID: w.Team.ID, RunID: in.Reviews[0].Event.RunID})
+	in.Attempt-- // the reminders before this message
+	escalation := prompts.EscalationInput{ReviewInput: in}
+	asked, err := l.Interventions(ctx, ledger.InterventionFilter{TeamID: w.Team.ID, Status: "open"})
 	if err != nil {
 		return "", err
 	}
 	for _, q := range asked {
-		if q.Kind == models.AskReviewIgnored && q.Status == "open" {
-			in.Attempt-- // the reminders before this message
-			return prompts.Escalation(prompts.EscalationInput{ReviewInput: in, InterventionID: q.ID})
+		if q.Kind == models.AskReviewIgnored && slices.ContainsFunc(in.Reviews, func(p models.PendingReview) bool { return p.Event.RunID == q.RunID }) {
+			escalation.InterventionIDs = append(escalation.InterventionIDs, q.ID)
 		}
 	}
-	return prompts.Review(in)
+	if len(escalation.InterventionIDs) == 0 {
+		in.Attempt++
+		return prompts.Review(in) // answered meanwhile
+	}
+	return prompts.Escalation(escalation)
 }

@@ -7,35 +7,38 @@ import "fmt"
 // reviewer's own question holds them back; its answer makes the nudge due at once.
 // A nudge speaks for the whole team, so that a pass over one assignment makes none.
 func planReviews(in PlanInput, usable bool, out *Planned) {
-	var due []ReviewDue
+	var due, given []ReviewDue // given to a person: their last message says so
 	for _, r := range in.Reviews {
-		if !r.TurnEnded || r.Waiting || !r.Managed && !in.Loop.Enabled {
-			continue
-		}
-		if r.Nudges > 0 && in.Now.Before(r.LastNudgeAt.Add(in.Loop.ReviewNudgeInterval())) {
-			continue
-		}
-		if r.Nudges >= in.Loop.ReviewMaxNudges && !r.Asked {
+		switch {
+		case !r.TurnEnded || r.Waiting || !r.Managed && !in.Loop.Enabled:
+		case r.Nudges > 0 && in.Now.Before(r.LastNudgeAt.Add(in.Loop.ReviewNudgeInterval())):
+		case r.Nudges >= in.Loop.ReviewMaxNudges && !r.Asked:
 			askReview(r, out)
-			continue
-		}
-		if r.Nudges <= in.Loop.ReviewMaxNudges { // the last one says that a person was asked
+		case r.Nudges < in.Loop.ReviewMaxNudges:
 			due = append(due, r)
+		case r.Nudges == in.Loop.ReviewMaxNudges:
+			given = append(given, r)
 		}
 	}
-	if len(due) == 0 || !usable || in.OpenNudge || !in.ReviewIdle || in.ReviewedBy == RoleHuman || in.OneAssignment != "" {
+	if !usable || in.OpenNudge || !in.ReviewIdle || in.ReviewedBy == RoleHuman || in.OneAssignment != "" {
 		return
 	}
-	oldest := due[0]
-	cmd := in.command(CommandNudge, in.TeamID, oldest.EventID, oldest.Nudges+1, "undecided handoffs")
-	cmd.PromptKind = PromptReview
-	if oldest.Nudges >= in.Loop.ReviewMaxNudges {
-		cmd.PromptKind = PromptEscalation
+	switch {
+	case len(due) > 0:
+		out.Commands = append(out.Commands, in.nudge(due, PromptReview))
+	case len(given) > 0:
+		out.Commands = append(out.Commands, in.nudge(given, PromptEscalation))
 	}
-	for _, r := range due {
+}
+
+// nudge is one message about handoffs, the oldest first.
+func (in PlanInput) nudge(about []ReviewDue, kind PromptKind) Command {
+	cmd := in.command(CommandNudge, in.TeamID, about[0].EventID, about[0].Nudges+1, "undecided handoffs")
+	cmd.PromptKind = kind
+	for _, r := range about {
 		cmd.EventIDs = append(cmd.EventIDs, r.EventID)
 	}
-	out.Commands = append(out.Commands, cmd)
+	return cmd
 }
 
 func askReview(r ReviewDue, out *Planned) {

@@ -33,6 +33,22 @@ func TestOneNudgeNamesEveryDueHandoff(t *testing.T) {
 	}
 }
 
+func TestWhatAPersonWasAskedAboutIsToldApart(t *testing.T) {
+	in := calm()
+	given := nudgedAt("e1", in.Loop.ReviewMaxNudges, time.Hour)
+	given.Asked = true
+	in.Reviews = []models.ReviewDue{given, handoff("e2")}
+	p := models.Plan(in)
+	if len(p.Commands) != 1 || p.Commands[0].PromptKind != models.PromptReview || !slices.Equal(p.Commands[0].EventIDs, []string{"e2"}) {
+		t.Fatalf("first %+v", p.Commands)
+	}
+	in.Reviews[1] = nudgedAt("e2", 1, 0)
+	p = models.Plan(in)
+	if len(p.Commands) != 1 || p.Commands[0].PromptKind != models.PromptEscalation || !slices.Equal(p.Commands[0].EventIDs, []string{"e1"}) {
+		t.Fatalf("then %+v", p.Commands)
+	}
+}
+
 func TestANudgeIsDueAtItsInterval(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{59999 * time.Millisecond: false, time.Minute: true, time.Hour: true} {
 		in := calm()

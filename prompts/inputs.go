@@ -221,18 +221,21 @@ func (in ReviewInput) Validate() error {
 // review is repeatedly ignored).
 type EscalationInput struct {
 	ReviewInput
-	InterventionID string // the question that a person was asked
+	InterventionIDs []string // the questions that a person was asked, one for each handoff
 }
 
 // Kind is integrator_escalation.
 func (EscalationInput) Kind() models.PromptKind { return models.PromptEscalation }
 
-// Validate also asks for the intervention.
+// Validate also asks for the questions.
 func (in EscalationInput) Validate() error {
 	if err := in.ReviewInput.Validate(); err != nil {
 		return err
 	}
-	return required(field{"intervention_id", in.InterventionID})
+	if len(in.InterventionIDs) == 0 {
+		return models.Invalid("intervention_ids", "must name at least one")
+	}
+	return nil
 }
 
 // DeveloperInput is what a thread's developer instructions depend on. It names

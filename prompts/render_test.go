@@ -94,7 +94,7 @@ func samples() map[string]Input {
 		"integrator_review":         reviewInput(),
 		"integrator_review_again":   again,
 		"integrator_review_told":    told,
-		"integrator_escalation":     EscalationInput{ReviewInput: again, InterventionID: "evt_ask"},
+		"integrator_escalation":     EscalationInput{ReviewInput: again, InterventionIDs: []string{"evt_ask", "evt_ask_too"}},
 	}
 }
 
@@ -240,7 +240,7 @@ func TestRenderRefuses(t *testing.T) {
 		"no reviews":   {models.PromptReview, noReviews, "reviews"},
 		"no event":     {models.PromptReview, noEvent, "reviews[1].event_id"},
 		"no handoff":   {models.PromptFix, FixInput{Work: fullWork()}, "reviewed_event_id"},
-		"no question":  {models.PromptEscalation, EscalationInput{ReviewInput: reviewInput()}, "intervention_id"},
+		"no question":  {models.PromptEscalation, EscalationInput{ReviewInput: reviewInput()}, "intervention_ids"},
 	} {
 		text, err := Render(c.kind, c.in)
 		if text != "" || !models.IsCode(err, models.CodeInvalidArgument) || !strings.HasPrefix(err.Error(), c.field+":") {

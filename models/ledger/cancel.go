@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"maps"
 
 	"coxswain/models"
@@ -112,7 +113,7 @@ func (tx *Tx) stop(a models.Assignment, s stopping) (models.Assignment, error) {
 		return a, err
 	}
 	if open {
-		if err := tx.closeRun(run, s.run, string(s.status)); err != nil {
+		if err := errors.Join(tx.closeRun(run, s.run, string(s.status)), tx.withdraw(run.ID, string(s.status))); err != nil {
 			return a, err
 		}
 	}
@@ -131,4 +132,29 @@ func (tx *Tx) stop(a models.Assignment, s stopping) (models.Assignment, error) {
 		return a, err
 	}
 	return a, tx.wakeWork(a, handoff)
+}
+
+// withdraw closes what was to be said to a run and nobody has begun to say, such as
+// a resume in its back-off, so that the run's end need not wait for it.
+func (tx *Tx) withdraw(runID, why string) error {
+	var cmds []models.Command
+	err := tx.db.Where("run_id = ? AND type = 'resume_assignment' AND state = 'intended' AND owner = ''", runID).Order("id").Find(&cmds).Error
+	if err != nil {
+		return err
+	}
+	for _, cmd := range cmds {
+		if err := tx.closeCommand(cmd, models.CommandFailed, "not_wanted", "the assignment is "+why); err != nil {
+			return err
+		}
+	}
+	var items []models.OutboxItem
+	if err := tx.db.Where("run_id = ? AND state = 'pending' AND owner = ''", runID).Order("id").Find(&items).Error; err != nil {
+		return err
+	}
+	for _, item := range items {
+		if err := tx.settleItem(item, models.OutboxDropped, "the assignment is "+why); err != nil {
+			return err
+		}
+	}
+	return nil
 }

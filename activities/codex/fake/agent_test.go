@@ -153,6 +153,9 @@ func TestWorkerBehaviours(t *testing.T) {
 		"ask":             {codex.TurnCompleted, "", []string{read, "request_intervention"}},
 		"slow:20ms":       {codex.TurnCompleted, "", wholeWork},
 		"reject":          {codex.TurnCompleted, "", wholeWork},
+		"command:true":    {codex.TurnCompleted, "", wholeWork},
+		"leak_calls":      {codex.TurnCompleted, "", []string{read, beat}},
+		"leak_handoff":    {codex.TurnCompleted, "", []string{read, "submit_handoff"}},
 		"dance":           {codex.TurnFailed, "other", []string{read}},
 		"slow:soon":       {codex.TurnFailed, "other", []string{read}},
 	} {
@@ -295,6 +298,32 @@ func TestIntegratorDecides(t *testing.T) {
 			if got := s.last("get_assignment_detail").Args["assignment_id"]; got != "task-1" {
 				t.Errorf("read assignment %v", got)
 			}
+		})
+	}
+}
+
+func TestIntegratorDoesMoreThanDecide(t *testing.T) {
+	read := "get_assignment_detail"
+	answered := []models.Event{{Type: models.EventInterventionRequested}, {Type: models.EventInterventionResponded}}
+	for _, c := range []struct {
+		name, behaviour string
+		events          []models.Event
+		calls           []string
+	}{
+		{"asks about a handoff", "reviewer_asks", nil, []string{read, "request_intervention"}},
+		{"does not ask twice", "reviewer_asks", answered[:1], []string{read}},
+		{"accepts after the answer", "reviewer_asks", answered, []string{read, "accept_event"}},
+		{"ignores until it is told", "ignore_told", nil, []string{read}},
+		{"accepts once it is told", "ignore_told", answered, []string{read, "accept_event"}},
+		{"creates a follow-up", "follow_up", nil, []string{read, "create_assignment", "accept_event"}},
+		{"replaces the work", "replace", nil, []string{read, "create_assignment", "supersede_assignment"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tools := append(integratorTools(), "create_assignment", "supersede_assignment", "request_intervention")
+			s := newStage(t, scene{Tools: tools, Assignment: behave(c.behaviour), Pending: pending(), Events: c.events})
+			s.spec.Writable = false
+			s.playTo(s.thread(), codex.TurnCompleted)
+			s.wantCalled(append([]string{"list_pending_reviews"}, c.calls...)...)
 		})
 	}
 }

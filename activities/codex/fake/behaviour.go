@@ -21,6 +21,9 @@ const (
 	behaveFail          = "fail:"           // and an error kind: the model fails, "fail:rate_limit"
 	behaveAsk           = "ask"             // asks a person once and works after the answer
 	behaveSlow          = "slow:"           // and a duration: works that long, "slow:5s"
+	behaveCommand       = "command:"        // and a shell command line that it runs first, "command:make"
+	behaveLeakCalls     = "leak_calls"      // puts a secret into three calls, and works after the answer
+	behaveLeakHandoff   = "leak_handoff"    // puts a secret into its handoff, and works after the answer
 )
 
 // Those of the integrator:
@@ -28,7 +31,19 @@ const (
 	behaveNeedsFixOnce = "needs_fix_once" // asks for a fix the first time
 	behaveReject       = "reject"         // rejects
 	behaveIgnore       = "ignore"         // decides nothing
+	behaveIgnoreTold   = "ignore_told"    // decides nothing until a person answered, then accepts
+	behaveReviewerAsks = "reviewer_asks"  // asks a person about the handoff, and accepts after the answer
+	behaveFollowUp     = "follow_up"      // creates a further assignment, ID-more, and accepts
+	behaveReplace      = "replace"        // creates another assignment, ID-again, and supersedes by it
 )
+
+// behaviours are those without a parameter.
+func behaviours() []string {
+	return []string{
+		behaveNoHandoff, behaveNoHandoffOnce, behaveNoHandoffTold, behaveHang, behaveHangTold, behaveAsk, behaveLeakCalls, behaveLeakHandoff,
+		behaveNeedsFixOnce, behaveReject, behaveIgnore, behaveIgnoreTold, behaveReviewerAsks, behaveFollowUp, behaveReplace,
+	}
+}
 
 // assignmentDetail is what the agents read of get_assignment_detail.
 type assignmentDetail struct {
@@ -41,8 +56,7 @@ type assignmentDetail struct {
 func (d assignmentDetail) behaviour() (string, error) {
 	options, _ := d.Assignment.Metadata["fake"].(map[string]any)
 	text, _ := options["behaviour"].(string)
-	known := []string{"", behaveNoHandoff, behaveNoHandoffOnce, behaveNoHandoffTold, behaveHang, behaveHangTold, behaveAsk, behaveNeedsFixOnce, behaveReject, behaveIgnore}
-	if slices.Contains(known, text) {
+	if text == "" || slices.Contains(behaviours(), text) || strings.HasPrefix(text, behaveCommand) {
 		return text, nil
 	}
 	if kind, ok := strings.CutPrefix(text, behaveFail); ok && (kind == "other" || errorKind(kind) != "other") {
@@ -54,7 +68,7 @@ func (d assignmentDetail) behaviour() (string, error) {
 		}
 	}
 	return "", &failure{kind: "other", message: fmt.Sprintf(
-		"metadata.fake.behaviour: %q is none of %s, %s<error kind>, %s<duration>", text, strings.Join(known[1:], ", "), behaveFail, behaveSlow)}
+		"metadata.fake.behaviour: %q is none of %s, %s<error kind>, %s<duration>, %s<shell command>", text, strings.Join(behaviours(), ", "), behaveFail, behaveSlow, behaveCommand)}
 }
 
 // fixes counts how often a fix was asked for.

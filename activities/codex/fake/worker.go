@@ -29,8 +29,13 @@ func (a *agent) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if behaviour == behaveAsk && d.answered() == 0 {
-		return a.ask(ctx, d)
+	if d.answered() == 0 {
+		switch behaviour {
+		case behaveAsk:
+			return a.ask(ctx, d)
+		case behaveLeakCalls, behaveLeakHandoff:
+			return a.leak(ctx, d, behaviour)
+		}
 	}
 	if err := a.use(ctx, "heartbeat_run", withRun(d, map[string]any{"summary": "reading the assignment and changing one file"}), nil); err != nil {
 		return err
@@ -51,6 +56,11 @@ func (a *agent) workAs(ctx context.Context, d assignmentDetail, behaviour string
 			return err // behaviour has parsed it before
 		}
 		if err := a.linger(ctx, wait); err != nil {
+			return err
+		}
+	}
+	if line, ok := strings.CutPrefix(behaviour, behaveCommand); ok {
+		if err := a.runFirst(ctx, line); err != nil {
 			return err
 		}
 	}
@@ -135,6 +145,40 @@ func (a *agent) ask(ctx context.Context, d assignmentDetail) error {
 		return err
 	}
 	return a.say(ctx, "I asked a person and wait for the answer.")
+}
+
+// leakedText looks like a password to the ledger.
+const leakedText = "the staging password" + "=fake-agent-leak-4711"
+
+// leak puts what looks like a secret into calls, which the ledger has to refuse,
+// and ends the turn.
+func (a *agent) leak(ctx context.Context, d assignmentDetail, behaviour string) error {
+	name, args, times := "heartbeat_run", withRun(d, map[string]any{"summary": leakedText}), 3
+	if behaviour == behaveLeakHandoff {
+		name, times = "submit_handoff", 1
+		args = map[string]any{"base_revision": d.Assignment.Revision, "payload": map[string]any{"summary": leakedText}}
+	}
+	for range times {
+		err := a.use(ctx, name, args, nil)
+		if err != nil && !isRefusal(err) {
+			return err
+		}
+		if err == nil {
+			return a.say(ctx, "The ledger took what looks like a secret.")
+		}
+	}
+	return a.say(ctx, "The ledger refuses what I want to tell it.")
+}
+
+// runFirst runs a shell command as a response of its own.
+func (a *agent) runFirst(ctx context.Context, line string) error {
+	if err := a.next(ctx); err != nil {
+		return err
+	}
+	if err := a.command(ctx, line); err != nil {
+		return err
+	}
+	return a.responded()
 }
 
 // withRun names the run where the assignment tells it.

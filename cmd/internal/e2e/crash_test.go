@@ -191,6 +191,7 @@ type fakeThread struct {
 	Items []struct {
 		Type     string
 		ClientID string `json:"client_id"`
+		Text     string
 	}
 }
 

@@ -201,7 +201,10 @@ func (h *home) site(team ...string) {
 // agents, "" for none.
 func (h *home) assign(id, behaviour string, more ...string) {
 	h.t.Helper()
-	args := []string{"assignment", "create", "--team", theTeam, "--id", id, "--title", "Do " + id, "--criterion", "it is done"}
+	args := []string{"assignment", "create", "--id", id, "--title", "Do " + id, "--criterion", "it is done"}
+	if !slices.Contains(more, "--team") {
+		args = append(args, "--team", theTeam)
+	}
 	if !slices.Contains(more, "--path") {
 		args = append(args, "--path", "work/"+id+"/**")
 	}

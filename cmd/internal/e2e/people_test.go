@@ -54,7 +54,7 @@ func steerWorksOn(h *home, l *ledger.Ledger) {
 	var said struct{ Message models.OutboxItem }
 	h.ok(&said, "run", "steer", "--message", "go on with the small solution", run.ID)
 	h.becomes("steered", models.AssignmentAccepted)
-	if ended := turns(h, l, "steered"); len(ended) != 1 {
+	if ended := h.turns(l, "steered"); len(ended) != 1 {
 		h.t.Errorf("%d turns, want the one that was steered: %+v", len(ended), ended)
 	}
 	var receipts int
@@ -73,9 +73,9 @@ func interruptWaits(h *home, l *ledger.Ledger) {
 	run := h.hangs(l, "stopped")
 	var stop struct{ Intervention models.Intervention }
 	h.ok(&stop, "run", "interrupt", "--reason", "wrong module", run.ID)
-	within(h.t, time.Minute, "its turn ends", func() bool { return len(turns(h, l, "stopped")) == 1 })
-	if ended := turns(h, l, "stopped"); ended[0].Payload["status"] != string(models.TurnInterrupted) {
-		h.t.Errorf("the turn is %+v, want interrupted", ended[0].Payload)
+	within(h.t, time.Minute, "its turn ends", func() bool { return len(h.turns(l, "stopped")) == 1 })
+	if ended := h.turns(l, "stopped"); ended[0] != models.TurnInterrupted {
+		h.t.Errorf("the turn is %s, want interrupted", ended[0])
 	}
 	h.becomes("stopped", models.AssignmentAwaitingHuman)
 	if asked := stop.Intervention; !strings.Contains(asked.Prompt, "wrong module") || !strings.Contains(asked.Prompt, "human:") {
@@ -84,7 +84,7 @@ func interruptWaits(h *home, l *ledger.Ledger) {
 	h.ok(&struct{}{}, "intervention", "respond", "--response", "only touch the docs", stop.Intervention.ID)
 	h.becomes("stopped", models.AssignmentAccepted)
 	h.oneThread(l, "stopped", 1)
-	if ended := turns(h, l, "stopped"); len(ended) != 2 {
+	if ended := h.turns(l, "stopped"); len(ended) != 2 {
 		h.t.Errorf("%d turns, want the stopped one and the one after the answer", len(ended))
 	}
 }
