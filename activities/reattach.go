@@ -71,7 +71,41 @@ func (n *Node) reattachThread(ctx context.Context, host codex.Adapter, w ledger.
 			ended[t.ID] = t
 		}
 	}
+	if !unknown {
+		n.logMissed(ctx, host, w)
+	}
 	return n.settleTurns(ctx, w, ended)
+}
+
+// logMissed records what turns did while nobody watched them. Only the log is
+// poorer where it cannot be read.
+func (n *Node) logMissed(ctx context.Context, host codex.Adapter, w ledger.Watched) {
+	for _, t := range w.Turns {
+		if t.Status.Ended() {
+			continue
+		}
+		items, err := host.ListTurnItems(ctx, t.ThreadID, t.ID)
+		if err == nil {
+			err = n.Ledger.RecordItems(ctx, t.ThreadID, seenItems(items))
+		}
+		if err != nil {
+			n.Log.Warn("what a turn did meanwhile was not recorded", "thread", t.ThreadID, "turn", t.ID, "error", err)
+		}
+	}
+}
+
+func seenItems(items []codex.Item) []ledger.SeenItem {
+	items = items[max(len(items)-ledger.MaxRunItems, 0):]
+	out := make([]ledger.SeenItem, 0, len(items))
+	for _, i := range items {
+		out = append(out, SeenItem(i))
+	}
+	return out
+}
+
+// SeenItem turns a host's view of a finished item into the ledger's.
+func SeenItem(i codex.Item) ledger.SeenItem {
+	return ledger.SeenItem{ID: i.ID, TurnID: i.TurnID, Type: i.Type, Status: i.Status, ClientID: i.ClientID, Text: i.Text}
 }
 
 // settleTurns compares the ledger's active turns with what the host knows, and

@@ -69,6 +69,7 @@ func (o *observer) note(e codex.Event) {
 	switch e.Type {
 	case codex.EventItemCompleted:
 		r.Items, r.LastItem, r.Progress = r.Items+1, e.Item.Type, true
+		r.Seen = newest(append(r.Seen, seen(e)))
 	case codex.EventTokens:
 		total := models.TokenUsage{Input: e.Tokens.Input, Output: e.Tokens.Output, Total: e.Tokens.Total}
 		r.Progress = r.Progress || total != r.Tokens
@@ -171,7 +172,7 @@ func (o *observer) ending(e codex.Event) ledger.TurnReport {
 	turn.ID = e.TurnID
 	out := activities.TurnReport(e.ThreadID, turn)
 	if r := o.turns[e.ThreadID]; r != nil && r.TurnID == e.TurnID {
-		out.Items, out.LastItem, out.Tokens, out.Limits = r.Items, r.LastItem, r.Tokens, r.Limits
+		out.Items, out.LastItem, out.Tokens, out.Limits, out.Seen = r.Items, r.LastItem, r.Tokens, r.Limits, r.Seen
 		delete(o.turns, e.ThreadID)
 	}
 	return out
@@ -181,6 +182,7 @@ func (o *observer) ending(e codex.Event) ledger.TurnReport {
 func (o *observer) flush(ctx context.Context) {
 	for _, r := range o.moved() {
 		if err := o.ledger.TurnProgress(ctx, r); err != nil && ctx.Err() == nil {
+			o.unwritten(r)
 			o.log.Warn("the progress of a turn was not written", "thread", r.ThreadID, "turn", r.TurnID, "error", err)
 		}
 	}
@@ -193,10 +195,30 @@ func (o *observer) moved() []ledger.TurnReport {
 	for _, r := range o.turns {
 		if r.TurnID != "" && r.Progress {
 			out = append(out, *r)
-			r.Progress, r.Limits = false, nil
+			r.Progress, r.Limits, r.Seen = false, nil, nil
 		}
 	}
 	return out
+}
+
+// maxSeen is how many finished items of a turn wait in memory to be written.
+const maxSeen = 200
+
+func newest(items []ledger.SeenItem) []ledger.SeenItem { return items[max(len(items)-maxSeen, 0):] }
+
+func seen(e codex.Event) ledger.SeenItem {
+	i := activities.SeenItem(e.Item)
+	i.TurnID, i.At = e.TurnID, e.At
+	return i
+}
+
+// unwritten keeps the finished items of a report that the ledger could not take.
+func (o *observer) unwritten(r ledger.TurnReport) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now := o.turns[r.ThreadID]; now != nil && now.TurnID == r.TurnID {
+		now.Seen, now.Progress = newest(append(r.Seen, now.Seen...)), true
+	}
 }
 
 // ended says when a host ended by itself.

@@ -14,8 +14,8 @@ import (
 func TestTheObserverWritesWhatATurnDid(t *testing.T) {
 	r := newRig(t)
 	o, host := r.observing()
-	for range 3 {
-		host.send(codex.Event{Type: codex.EventItemCompleted, ThreadID: "th", TurnID: "tu", Item: codex.Item{Type: "commandExecution"}})
+	for _, id := range []string{"i1", "i2", "i3"} {
+		host.send(codex.Event{Type: codex.EventItemCompleted, ThreadID: "th", TurnID: "tu", Item: codex.Item{ID: id, Type: "commandExecution", Text: "make " + id}})
 	}
 	host.send(codex.Event{Type: codex.EventTokens, ThreadID: "th", TurnID: "tu", Tokens: codex.Tokens{Input: 5, Output: 6, Total: 11}})
 	host.send(codex.Event{Type: codex.EventRateLimits, Limits: map[string]any{"used": 42.0}})
@@ -26,12 +26,19 @@ func TestTheObserverWritesWhatATurnDid(t *testing.T) {
 	if len(o.moved()) != 0 {
 		t.Error("progress that was written counts as new")
 	}
+	host.send(codex.Event{Type: codex.EventItemCompleted, ThreadID: "th", TurnID: "tu", Item: codex.Item{ID: "i4", Type: "agentMessage", Text: "done"}})
+	o.flush(t.Context())
 	host.send(codex.Event{Type: codex.EventTokens, ThreadID: "th", TurnID: "tu", Tokens: codex.Tokens{Input: 5, Output: 6, Total: 11}})
 	if len(o.moved()) != 0 {
 		t.Error("unchanged token totals count as progress")
 	}
 	host.send(codex.Event{Type: codex.EventTurnEnded, ThreadID: "th", TurnID: "tu", Turn: codex.Turn{Status: codex.TurnCompleted}})
 	r.until("the end is not written", func() bool { turn, _ := r.turn("tu"); return turn.Status == models.TurnCompleted })
+	items, err := r.l.RunItems(t.Context(), r.run.ID)
+	r.ok(err)
+	if len(items) != 4 || items[0].Summary != "make i1" || items[3].Summary != "done" {
+		t.Errorf("items %+v", items)
+	}
 	run, err := r.l.Run(t.Context(), r.run.ID)
 	r.ok(err)
 	if limits, _ := run.Metadata["rate_limits"].(map[string]any); run.Tokens.Total != 11 || limits["used"] != 42.0 {

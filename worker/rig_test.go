@@ -54,6 +54,10 @@ func (s *scripted) ResumeThread(_ context.Context, id string, _ codex.ThreadSpec
 
 func (s *scripted) ListTurns(context.Context, string, int) ([]codex.Turn, error) { return s.turns, nil }
 
+func (s *scripted) ListTurnItems(context.Context, string, string) ([]codex.Item, error) {
+	return nil, nil
+}
+
 func (s *scripted) InterruptTurn(_ context.Context, threadID, turnID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,6 +21,7 @@ type TurnReport struct {
 	Tokens    models.TokenUsage // absolute totals of the thread; zero when none were seen
 	Limits    map[string]any    // the last rate limits, nil when none were seen
 	Progress  bool              // anything happened since the last report
+	Seen      []SeenItem        // what was finished since the last report, oldest first
 }
 
 // TurnStarted records a started turn and the cursor of its run. Twice is once.
@@ -111,6 +112,7 @@ func (tx *Tx) cursor(runID string, patch map[string]any) error {
 // TurnProgress records a bounded report of a turn under way and renews the run's
 // claim and task: a progressing turn keeps its claim alive.
 func (l *Ledger) TurnProgress(ctx context.Context, r TurnReport) error {
+	lines := summaries(r.Seen)
 	return l.onThread(ctx, normal, r.ThreadID, func(tx *Tx, b models.Binding) error {
 		columns := map[string]any{"items": r.Items, "last_item": r.LastItem, "progress_at": tx.ms()}
 		putTokens(columns, r.Tokens)
@@ -121,7 +123,7 @@ func (l *Ledger) TurnProgress(ctx context.Context, r TurnReport) error {
 		if err != nil || run.ID == "" {
 			return err
 		}
-		if err := tx.runUsage(run, r); err != nil {
+		if err := errors.Join(tx.runUsage(run, r), tx.keepItems(run.ID, lines)); err != nil {
 			return err
 		}
 		return tx.prolong(run)
@@ -175,6 +177,7 @@ func (tx *Tx) prolong(run models.Run) error {
 // without a cancel or a person's stop is lost. The workflows that wait for it are
 // woken.
 func (l *Ledger) EndTurn(ctx context.Context, r TurnReport) error {
+	lines := summaries(r.Seen)
 	return l.onThread(ctx, full, r.ThreadID, func(tx *Tx, b models.Binding) error {
 		if err := tx.turnStarted(b, r); err != nil {
 			return err
@@ -196,7 +199,7 @@ func (l *Ledger) EndTurn(ctx context.Context, r TurnReport) error {
 				r.Status = models.TurnLost
 			}
 		}
-		if err := tx.recordEnd(b, turn, run, r); err != nil {
+		if err := errors.Join(tx.keepItems(run.ID, lines), tx.recordEnd(b, turn, run, r)); err != nil {
 			return err
 		}
 		if run.ID != "" && run.ID == turn.RunID && run.Status.Terminal() && run.Status != models.RunCancelled && run.Status != models.RunSuperseded {

@@ -23,6 +23,7 @@ func (a *app) runCommand() *urfave.Command {
 			run: runList,
 		},
 		leaf{name: "show", usage: "show one run: thread, cursor, tokens, turns", argument: "ID", example: "cox run show run_0f3c", run: runShow},
+		runLogsLeaf(),
 		runSteerLeaf(),
 		runInterruptLeaf(),
 	)

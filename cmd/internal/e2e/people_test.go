@@ -67,6 +67,32 @@ func steerWorksOn(h *home, l *ledger.Ledger) {
 		h.t.Errorf("%d receipts of %s, want 1", receipts, said.Message.ID)
 	}
 	h.fails(2, "INVALID_ARGUMENT", "run", "steer", "--message", "too late", run.ID)
+	h.tells(run.ID, "turn started", "says: go on with the small solution", "worker_steer "+said.Message.ID+" is in turn",
+		"mcpToolCall: cox/submit_handoff", "handed off by", "turn completed", "integrator_accepted by")
+}
+
+// tells checks that the log of a run holds texts in an order, and that the one
+// that is followed says the same.
+func (h *home) tells(run string, texts ...string) {
+	h.t.Helper()
+	var doc struct{ Entries []models.LogEntry }
+	h.ok(&doc, "run", "logs", run)
+	var all strings.Builder
+	for _, e := range doc.Entries {
+		all.WriteString(e.Text + "\n")
+	}
+	rest := all.String()
+	for _, want := range texts {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			h.t.Fatalf("the log lacks %q in its place:\n%s", want, all.String())
+		}
+		rest = after
+	}
+	followed := h.cox("run", "logs", "--follow", run)
+	if followed.code != 0 || !strings.Contains(followed.stdout, texts[len(texts)-1]) {
+		h.t.Errorf("followed to exit %d: %s%s", followed.code, followed.stdout, followed.stderr)
+	}
 }
 
 func interruptWaits(h *home, l *ledger.Ledger) {
