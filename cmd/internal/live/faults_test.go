@@ -37,7 +37,7 @@ func TestLiveModelFaultsAreRecordedAndTriedAgain(t *testing.T) {
 		r.assign(id, "Meet a fault", outFile(id))
 	}
 	s := r.up("--exit-when-done", "--max-concurrent-runs", "4")
-	r.until("the silent worker's command runs", func(context.Context) (bool, error) { return sleepers(t, r.repo) > 0, nil })
+	r.until("the silent worker's command runs", func(context.Context) (bool, error) { return sleepers(t, sleepMark, r.repo) > 0, nil })
 	r.must("assignment", "cancel", "--reason", "it is silent", "silent")
 	doc := s.finish()
 	wantStatus(t, doc, "accepted", "limit", "broken", "cut")
@@ -51,7 +51,7 @@ func TestLiveModelFaultsAreRecordedAndTriedAgain(t *testing.T) {
 	if len(silent.Turns) != 1 || silent.Turns[0].Status != models.TurnInterrupted || silent.EndedAt == nil || silent.Status != models.RunCancelled {
 		t.Errorf("the cancelled run: %+v, turns %+v", silent.Run, silent.Turns)
 	}
-	if n := sleepers(t, r.repo); n != 0 {
+	if n := sleepers(t, sleepMark, r.repo); n != 0 {
 		t.Errorf("%d commands of the cancelled turn still run", n)
 	}
 	r.toldOnce(l)
@@ -80,14 +80,14 @@ func wantTriedAgain(t *testing.T, run ledger.RunDetail, kind string) {
 }
 
 // sleepers counts the marked commands that run in a folder.
-func sleepers(t *testing.T, dir string) int {
+func sleepers(t *testing.T, mark, dir string) int {
 	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	check(t, err)
 	n := 0
 	for _, p := range processes {
 		line, err := os.ReadFile(filepath.Join(p, "cmdline"))
-		if err != nil || !bytes.Equal(line, []byte("sleep\x00"+sleepMark+"\x00")) {
+		if err != nil || !bytes.Equal(line, []byte("sleep\x00"+mark+"\x00")) {
 			continue // gone meanwhile, or another one
 		}
 		if cwd, err := os.Readlink(filepath.Join(p, "cwd")); err == nil && cwd == dir {
