@@ -50,6 +50,11 @@ func checkLimit(field string, v any) error {
 	case map[string]any:
 		return checkObject(field, v)
 	case []string:
+		for _, entry := range v {
+			if err := checkStorable(field, entry); err != nil {
+				return err
+			}
+		}
 		if field == "acceptance_criteria" {
 			return checkCriteria(field, v)
 		}
@@ -57,7 +62,24 @@ func checkLimit(field string, v any) error {
 	return nil
 }
 
+// checkStorable refuses what not every database can keep.
+func checkStorable(field, text string) error {
+	if storable(text) != text {
+		return models.Invalid(field, "holds a zero character, or bytes that are no UTF-8")
+	}
+	return nil
+}
+
+// storable is a text without what not every database can keep. It is for texts that
+// were observed and cannot be refused.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
 func checkText(field, text string) error {
+	if err := checkStorable(field, text); err != nil {
+		return err
+	}
 	limit, limited := textLimits()[field]
 	if !limited {
 		return nil

@@ -178,10 +178,7 @@ func (s *serverStore) acquire(ctx context.Context) (func(), error) {
 
 // enter takes the writers' lock and announces the commit to the watches.
 func (s *serverStore) enter(db *gorm.DB) error {
-	if err := db.Exec("SELECT pg_advisory_xact_lock(?), pg_notify(?, '')", s.lock, s.channel).Error; err != nil {
-		return err
-	}
-	return nil
+	return db.Exec("SELECT pg_advisory_xact_lock(?), pg_notify(?, '')", s.lock, s.channel).Error
 }
 
 // exclusively holds the writers' lock on a connection of its own, over the many
@@ -246,8 +243,11 @@ func (s *serverStore) loadKey(ctx context.Context, h handles) ([]byte, error) {
 		return nil, err
 	}
 	if known == "" {
-		if err := s.exclusively(ctx, func() error { return s.firstKey(h.decided.WithContext(ctx), path) }); err != nil {
-			return nil, err
+		err := h.decided.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+			return errors.Join(s.enter(db), s.firstKey(db, path))
+		})
+		if err != nil {
+			return nil, s.failure(err)
 		}
 		if known, err = s.fingerprint(h.reader.WithContext(ctx)); err != nil {
 			return nil, err

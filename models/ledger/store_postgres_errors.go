@@ -22,6 +22,7 @@ const (
 	stateLockTimeout   = "55P03"
 	stateTooMany       = "53300" // connections
 	stateDuplicate     = "23505"
+	stateBadText       = "22021"
 	requestsKey        = "requests_pkey"
 )
 
@@ -55,6 +56,9 @@ func (s *serverStore) failure(err error) error {
 	}
 	if isState(err, stateSerialization) || isState(err, stateDeadlock) || isState(err, stateTooMany) {
 		return models.Errorf(models.CodeLedgerBusy, "the ledger was busy").Hint("try again").Because(err)
+	}
+	if isState(err, stateBadText) {
+		return models.Invalid("text", "holds a zero character, or bytes that are no UTF-8").Hint("write plain text").Because(err)
 	}
 	if unreachable(err) {
 		return unavailable(s.name(), err)

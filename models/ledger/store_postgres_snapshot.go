@@ -34,7 +34,7 @@ func withSnapshot(ctx context.Context, address string, clock Clock, fn func(*Led
 		return err
 	}
 	return l.reader.WithContext(ctx).Transaction(func(db *gorm.DB) error {
-		seen := &Ledger{store: l.store, clock: l.clock, instance: l.instance, handles: handles{reader: db}}
+		seen := &Ledger{store: l.store, clock: l.clock, instance: l.instance, handles: handles{decided: db, progress: db, reader: db}}
 		return fn(seen)
 	}, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 }

@@ -139,6 +139,10 @@ func (tx *Tx) swap(model any, columns map[string]any, where string, args ...any)
 	names := slices.Sorted(maps.Keys(columns))
 	values := make([]any, 0, len(names)+len(args))
 	for _, name := range names {
+		if text, ok := columns[name].(string); ok {
+			values = append(values, storable(text))
+			continue
+		}
 		values = append(values, columns[name])
 	}
 	res := tx.db.Exec(`UPDATE "`+parsed.Schema.Table+`" SET "`+strings.Join(names, `"=?,"`)+`"=? WHERE `+where, append(values, args...)...)
