@@ -173,7 +173,7 @@ func TestEveryGoldenFileHasASample(t *testing.T) {
 func TestPromptsCarryTheContract(t *testing.T) {
 	fix := samples()["worker_fix"].(FixInput)
 	answered := samples()["worker_resume_answered"].(ResumeInput)
-	tools := []string{"`cox`", "`get_assignment_detail`", "`heartbeat_run`", "`append_event`", "`request_intervention`", "`submit_handoff`"}
+	tools := []string{"`cox`", "`get_assignment_detail`", "`heartbeat_run`", "`append_event`", "`checkpoint_run`", "`raise_attention`", "`request_intervention`", "`submit_handoff`"}
 	worker := append([]string{
 		"`codex-worker-7`", "`task_abc`", "`example-workspace`", "revision 7", "`run_123`", "`dev`", "a63a2bd3", "cmd_start_assignment_task_abc_7_attempt1",
 		"Bind runs", "`coordination-memory/**`", "first-class Codex thread", "Bind, then resume.", "Do not accept your own work",
