@@ -147,6 +147,15 @@ type PendingReview struct {
 // leaves open: its answer lets the run go on.
 const InterventionStopped = "stopped"
 
+// ReservedInterventionKinds are the kinds of the questions that Coxswain asks by
+// itself: the planner goes by them, so that nobody else may use one.
+func ReservedInterventionKinds() []string {
+	return []string{
+		"no_handoff", "turn_lost", "turn_failed", "run_stale", AskReviewIgnored, "start_failed", "delivery_failed",
+		InterventionStopped, EventSecretRefused,
+	}
+}
+
 // Intervention is a question to a person (a gate while it is open).
 type Intervention struct {
 	ID           string         `json:"intervention_id"` // the id of its intervention_requested event

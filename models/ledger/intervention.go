@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"coxswain/models"
 )
@@ -53,10 +55,8 @@ func (tx *Tx) requestIntervention(runID, prompt, kind string, packet map[string]
 	if err := required("prompt", prompt); err != nil {
 		return none, err
 	}
-	if kind = first(kind, "question"); kind != "question" {
-		if err := models.CheckID("intervention_kind", kind); err != nil {
-			return none, err
-		}
+	if kind = first(strings.TrimSpace(kind), "question"); slices.Contains(models.ReservedInterventionKinds(), kind) {
+		return none, models.Invalid("intervention_kind", "%q is asked by Coxswain itself only", kind).Hint("say decision, approval, access or another kind of your own")
 	}
 	if err := tx.oneOpen(r.ID); err != nil {
 		return none, err

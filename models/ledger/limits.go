@@ -26,7 +26,8 @@ const (
 func textLimits() map[string]int {
 	return map[string]int{
 		"title": MaxTitle, "name": MaxTitle, "display_name": MaxTitle, "phase_key": MaxTitle, "dedupe_key": MaxTitle, "reason_code": MaxTitle,
-		"note": MaxText, "reason": MaxText, "response": MaxText, "summary": MaxText, "prompt": MaxText,
+		"intervention_kind": MaxTitle,
+		"note":              MaxText, "reason": MaxText, "response": MaxText, "summary": MaxText, "prompt": MaxText,
 		"message": MaxMessage, "why_now": MaxText, "recommended_action": MaxText,
 	}
 }

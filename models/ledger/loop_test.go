@@ -465,6 +465,16 @@ func aReviewThatNobodyTakesReachesAPerson(t *testing.T, at place) {
 		t.Fatalf("questions %+v", asked)
 	}
 	c.wantStatus("a", models.AssignmentAwaitingReview)
+	reviews, err := c.l.PendingReviews(t.Context(), ledger.ReviewFilter{Escalated: true})
+	c.ok(err)
+	if len(reviews) != 1 || reviews[0].Nudges != 3 || reviews[0].LastNudgeAt == nil || reviews[0].EscalationID != asked[0].ID || reviews[0].PendingSeconds < 180 {
+		t.Fatalf("the pending review tells nothing of nudges and escalation: %+v", reviews)
+	}
+	board, err := c.l.AttentionBoard(t.Context(), "t", models.TargetHuman, false)
+	c.ok(err)
+	if board.Counts.Red != 1 || board.Items[0].EventID != asked[0].ID {
+		t.Fatalf("an escalation is no red item: %+v", board)
+	}
 	last := c.only(models.CommandNudge)
 	if last.PromptKind != models.PromptEscalation {
 		t.Fatalf("the last nudge is %s", last.PromptKind)

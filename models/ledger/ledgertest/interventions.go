@@ -1,6 +1,8 @@
 package ledgertest
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"coxswain/models"
@@ -16,6 +18,7 @@ func interventionTests() map[string]func(*env) {
 		"intervention/restarts_the_deadlines":     answerRestarts,
 		"intervention/only_of_a_live_run":         askLive,
 		"intervention/filters":                    questionFilters,
+		"intervention/kinds":                      questionKinds,
 	}
 }
 
@@ -129,4 +132,29 @@ func questionFilters(e *env) {
 	same(e, "of the team", count(ledger.InterventionFilter{WorkspaceID: space, TeamID: crew}), 1)
 	same(e, "of another team", count(ledger.InterventionFilter{TeamID: "nobody"}), 0)
 	same(e, "answered", count(ledger.InterventionFilter{Status: "answered"}), 0)
+}
+
+// A kind is free text, but nobody may pass for what the planner asks by itself.
+func questionKinds(e *env) {
+	e.create("one")
+	c := e.claim(agentA, "one")
+	ask := func(kind string) error {
+		_, err := e.l.RequestIntervention(e.ctx, ledger.As(boss), c.Run.ID, "which?", kind, nil)
+		return err
+	}
+	for _, kind := range append(models.ReservedInterventionKinds(), " review_ignored ", "two\x1b[2Jlines", strings.Repeat("x", 501)) {
+		refusal := e.unchanged("one", models.CodeInvalidArgument, func() error { return ask(kind) })
+		same(e, "field", refusal.Details["field"], any("intervention_kind"))
+	}
+	for _, kind := range []string{"", "decision", "a choice of design"} {
+		e.ok(ask(kind))
+	}
+	list, err := e.l.Interventions(e.ctx, ledger.InterventionFilter{RunID: c.Run.ID})
+	e.ok(err)
+	kinds := []string{}
+	for _, q := range list {
+		kinds = append(kinds, q.Kind)
+	}
+	slices.Sort(kinds)
+	sameJSON(e, "kinds", kinds, []string{"a choice of design", "decision", "question"})
 }

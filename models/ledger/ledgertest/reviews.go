@@ -1,6 +1,8 @@
 package ledgertest
 
 import (
+	"time"
+
 	"coxswain/models"
 	"coxswain/models/ledger"
 )
@@ -192,10 +194,26 @@ func reviewPending(e *env) {
 	_, second := e.handedOff("two")
 	p := e.pending()
 	same(e, "oldest first", len(p) == 2 && p[0].Event.ID == first.ID && p[1].Event.ID == second.ID, true)
+	e.clock.advance(90 * time.Second)
+	_, third := e.handedOff("three")
+	p = e.pending()
+	same(e, "pending since", p[0].PendingSince.Equal(first.CreatedAt) && p[0].PendingSeconds == 90 && p[2].PendingSeconds == 0, true)
+	same(e, "no reminder, no escalation", p[0].Nudges == 0 && p[0].LastNudgeAt == nil && p[0].EscalationID == "", true)
+	for name, c := range map[string]struct {
+		f    ledger.ReviewFilter
+		want int
+	}{
+		"old enough": {ledger.ReviewFilter{MinAge: 90 * time.Second}, 2}, "too young": {ledger.ReviewFilter{MinAge: 91 * time.Second}, 0},
+		"of an assignment": {ledger.ReviewFilter{AssignmentID: third.AssignmentID}, 1}, "escalated": {ledger.ReviewFilter{Escalated: true}, 0},
+	} {
+		list, err := e.l.PendingReviews(e.ctx, c.f)
+		e.ok(err)
+		same(e, name, len(list), c.want)
+	}
 	none, err := e.l.PendingReviews(e.ctx, ledger.ReviewFilter{TeamID: "nobody"})
 	e.ok(err)
 	same(e, "of another team", len(none), 0)
 	mine, err := e.l.PendingReviews(e.ctx, ledger.ReviewFilter{WorkspaceID: space, TeamID: crew})
 	e.ok(err)
-	same(e, "of the team", len(mine), 2)
+	same(e, "of the team", len(mine), 3)
 }
