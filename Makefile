@@ -64,6 +64,10 @@ live: build ## prove the whole loop on the real, pinned Codex; fails without it
 	COX_LIVE=1 COX_CODEX_BIN="$$codex" COX_BIN=$(CURDIR)/bin/cox COX_TEMPORAL_BIN=$(CURDIR)/bin/cox-temporal \
 		go test -count=1 -timeout 20m -v -run Live ./cmd/internal/live
 
+.PHONY: mutate
+mutate: ## delete rules one at a time in a copy and show that their tests fail
+	scripts/mutate.sh $(ARGS)
+
 .PHONY: bench
 bench: build ## measure; the last thing printed is one JSON document
 	@COX_BIN=$(CURDIR)/bin/cox COX_TEMPORAL_BIN=$(CURDIR)/bin/cox-temporal go run ./cmd/cox-bench
