@@ -12,6 +12,8 @@ import (
 	"time"
 
 	sdk "go.temporal.io/sdk/worker"
+
+	"coxswain/models/ledger/pgtest"
 )
 
 // uncachedEnv makes the test process replay every workflow from its start at each
@@ -36,7 +38,7 @@ func testMain(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return m.Run()
+	return pgtest.Main(m)
 }
 
 // build finds the executables, or builds cox.

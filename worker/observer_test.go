@@ -88,7 +88,7 @@ func TestATurnThatBeginsAfterTheCancelIsInterrupted(t *testing.T) {
 // The end of a turn is not forgotten because another process held the ledger.
 func TestABusyLedgerIsWaitedFor(t *testing.T) {
 	r := newRig(t)
-	lock := flock.New(r.path + ".lock")
+	lock := flock.New(r.at.Path + ".lock")
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		t.Fatalf("the ledger's lock was not taken: %t, %v", ok, err)
 	}

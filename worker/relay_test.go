@@ -12,6 +12,7 @@ import (
 
 	"coxswain/activities"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/pgtest"
 	"coxswain/workflows"
 )
 
@@ -118,7 +119,14 @@ func TestTheRelayRepeatsUntilTheWorkflowHasRead(t *testing.T) {
 }
 
 func TestTheRelaySeesCommitsOfOthers(t *testing.T) {
-	r := newRig(t)
+	t.Run("sqlite", func(t *testing.T) { seesOthers(t, newRig(t)) })
+	t.Run("postgres", func(t *testing.T) {
+		seesOthers(t, newRigAt(t, ledger.Options{Path: pgtest.Address(t), StateDir: t.TempDir()}))
+	})
+}
+
+func seesOthers(t *testing.T, r *rig) {
+	t.Helper()
 	e := &engine{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -129,7 +137,7 @@ func TestTheRelaySeesCommitsOfOthers(t *testing.T) {
 	r.until("the first wake-up is not delivered", func() bool { return len(e.of(full)) == 1 })
 	_, err := r.l.Acknowledge(t.Context(), id)
 	r.ok(err)
-	other, err := ledger.Open(t.Context(), ledger.Options{Path: r.path})
+	other, err := ledger.Open(t.Context(), r.at)
 	r.ok(err)
 	defer func() { r.ok(other.Close()) }()
 	r.ok(other.WakeTeam(t.Context(), "w", "t"))

@@ -77,16 +77,21 @@ var ann = models.Principal{ActorID: "human:ann", Role: models.RoleHuman}
 // the active turn "tu".
 type rig struct {
 	*testing.T
-	l    *ledger.Ledger
-	path string
-	run  models.Run
+	l   *ledger.Ledger
+	at  ledger.Options
+	run models.Run
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{T: t, path: filepath.Join(t.TempDir(), "ledger.db")}
+	return newRigAt(t, ledger.Options{Path: filepath.Join(t.TempDir(), "ledger.db"), LockTimeout: 200 * time.Millisecond})
+}
+
+func newRigAt(t *testing.T, at ledger.Options) *rig {
+	t.Helper()
+	r := &rig{T: t, at: at}
 	var err error
-	r.l, err = ledger.Open(t.Context(), ledger.Options{Path: r.path, LockTimeout: 200 * time.Millisecond})
+	r.l, err = ledger.Open(t.Context(), at)
 	r.ok(err)
 	t.Cleanup(func() { r.ok(r.l.Close()) })
 	_, err = r.l.RegisterWorkspace(t.Context(), ledger.As(ann), ledger.NewWorkspace{ID: "w", RepoRoot: "/srv/w", NodeID: "n"})

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"coxswain/models/ledger/pgtest"
 )
 
 // built are the executables under test.
@@ -29,6 +31,7 @@ func testMain(m *testing.M) int {
 	}
 	shared.dir = dir
 	defer shared.stop()
+	defer pgtest.Stop()
 	return m.Run()
 }
 

@@ -1,0 +1,108 @@
+package e2e_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"coxswain/models"
+	"coxswain/models/ledger"
+	"coxswain/models/ledger/pgtest"
+)
+
+// TestAcceptedOnPostgres runs a team from nothing to accepted work on a database
+// server: up, loop, worker, bound servers of the threads, status and dry run. The
+// password of the address is in no output, log, file or command line.
+func TestAcceptedOnPostgres(t *testing.T) {
+	t.Parallel()
+	needTemporal(t)
+	h := newHome(t)
+	h.env["COX_DB"] = pgtest.Address(t)
+	h.fails(4, "NOT_FOUND", "assignment", "list")
+	h.site()
+	h.assign("first", "")
+	h.assign("second", "", "--depends-on", "first")
+	h.assign("fixed", "needs_fix_once")
+	var plan planDoc
+	h.ok(&plan, "loop", "--dry-run", "--adapter", "fake", "--team", theTeam)
+	if len(plan.Teams) != 1 || len(plan.Teams[0].Commands) != 1 {
+		t.Errorf("planned %+v", plan)
+	}
+	up := h.start("up", "--adapter", "fake", "--exit-when-done", "--port", "0", "--ui-port", "0", "--review-nudge-interval", "1s")
+	h.claimed()
+	noCommandLineHas(t, pgtest.Password)
+	up.ends(0, 5*time.Minute)
+	for _, id := range []string{"first", "second", "fixed"} {
+		if a := h.shown(id); a.Status != models.AssignmentAccepted {
+			t.Errorf("%s is %s", id, a.Status)
+		}
+	}
+	l, err := ledger.Open(t.Context(), ledger.Options{Path: h.env["COX_DB"], StateDir: h.state(), MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if n := len(events(t, l, ledger.EventFilter{Types: []string{models.EventHandoffSubmitted}})); n != 4 {
+		t.Errorf("%d handoffs", n)
+	}
+	if _, err := os.Stat(filepath.Join(h.state(), "ledger.db")); err == nil {
+		t.Error("there is a ledger's file, too")
+	}
+	for _, command := range [][]string{{"status"}, {"report"}, {"doctor"}, {"config", "show"}, {"status", "--json"}, {"config", "show", "--json"}} {
+		r := h.cox(command...)
+		if strings.Contains(r.stdout+r.stderr, pgtest.Password) {
+			t.Errorf("cox %s shows the password:\n%s%s", strings.Join(command, " "), r.stdout, r.stderr)
+		}
+	}
+	if strings.Contains(up.out.String()+up.err.String(), pgtest.Password) {
+		t.Errorf("cox up shows the password:\n%s%s", up.out.String(), up.err.String())
+	}
+	h.free(pgtest.Password)
+}
+
+// claimed waits until a thread holds work, so that worker, host and agent run.
+func (h *home) claimed() {
+	h.t.Helper()
+	within(h.t, 2*time.Minute, "a run was claimed", func() bool {
+		var doc struct{ Events []models.Event }
+		h.ok(&doc, "events")
+		return slices.ContainsFunc(doc.Events, func(e models.Event) bool { return e.Type == models.EventRunClaimed })
+	})
+}
+
+// noCommandLineHas looks at the arguments of every process of the machine, as its
+// users can.
+func noCommandLineHas(t *testing.T, text string) {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range lines {
+		if line, err := os.ReadFile(path); err == nil && strings.Contains(string(line), text) {
+			t.Errorf("a command line shows the password: %q", line)
+		}
+	}
+}
+
+// free demands that no file of the home holds a text.
+func (h *home) free(text string) {
+	h.t.Helper()
+	err := filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(content), text) {
+			h.t.Errorf("%s holds the password", path)
+		}
+		return err
+	})
+	if err != nil {
+		h.t.Error(err)
+	}
+}
