@@ -49,7 +49,7 @@ type Blocker struct {
 func EndedBlocker(id string, waits []Blocker) (next string, ended bool) {
 	for _, b := range waits {
 		if b.Status.Terminal() {
-			return fmt.Sprintf("cox assignment cancel %s; cox assignment create makes one that does not wait for %s", id, b.ID), true
+			return fmt.Sprintf("cox assignment edit --remove-depends-on %s %s, or cox assignment cancel %s", b.ID, id, id), true
 		}
 	}
 	return "", false
