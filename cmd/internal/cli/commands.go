@@ -8,6 +8,7 @@ func (a *app) commands() []*urfave.Command {
 		a.command(upLeaf()),
 		a.command(downLeaf()),
 		a.command(statusLeaf()),
+		a.command(inboxLeaf()),
 		a.command(loopLeaf()),
 		a.command(stopLeaf()),
 		a.command(workerLeaf()),

@@ -20,6 +20,7 @@ func (a *app) reviewCommand() *urfave.Command {
 			name: "list", usage: "list handoffs that wait for a decision", example: "cox review list --team web",
 			options: []*option{workspaceFilter(), teamFilter()}, run: reviewList,
 		},
+		reviewShowLeaf(),
 		leaf{
 			name: "accept", usage: "accept a handoff", argument: "ID", about: about, example: "cox review accept --note \"well done\" add-search",
 			options: options(false), run: decide(models.DecisionAccept),

@@ -30,12 +30,16 @@ func status(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	people, err := l.Inbox(ctx, ledger.InboxFilter{})
+	if err != nil {
+		return err
+	}
 	pid, running := worker.Running(paths.StateDir)
 	engine, found, err := readEngine(paths.StateDir)
 	if err != nil {
 		return err
 	}
-	doc := fields{"status": s, "worker": fields{"running": running, "pid": pid}}
+	doc := fields{"status": s, "worker": fields{"running": running, "pid": pid}, "inbox": len(people)}
 	if found {
 		doc["engine"] = engine
 	}
@@ -49,6 +53,10 @@ func status(ctx context.Context, in *call) error {
 			p.line("Temporal: %s   Web UI: %s", engine.Address, engine.UI)
 		}
 		p.status(s, running)
+		if len(people) > 0 {
+			p.heading("For a person")
+			p.line("%s a person: cox %sinbox", counted(len(people), "thing needs", "things need"), in.elsewhere())
+		}
 	})
 }
 

@@ -16,7 +16,8 @@ func Suite(t *testing.T, open Opener) {
 	for _, group := range []map[string]func(*env){
 		setupTests(), assignmentTests(), claimTests(), runTests(), handoffTests(), reviewTests(), stopTests(),
 		dependentTests(), interventionTests(), managedTests(), secretTests(), textTests(), requestTests(), contentionTests(), planTests(),
-		briefTests(), attentionTests(), snapshotTests(), interruptTests(), steerTests(), runLogTests(),
+		briefTests(), attentionTests(), snapshotTests(),
+		interruptTests(), steerTests(), runLogTests(), inboxTests(),
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(newEnv(t, open)) })
