@@ -31,6 +31,11 @@ const (
 	EventNeedsFix            = "needs_fix"
 )
 
+// EventStatuses are all statuses of events.
+func EventStatuses() []string {
+	return []string{EventProposed, EventObserved, EventCompletedGatePassed, EventCompletedGateFailed, EventAccepted, EventRejected, EventNeedsFix}
+}
+
 // Types of events that only the ledger writes. A caller that names one in
 // append_event is refused.
 const (

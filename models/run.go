@@ -21,6 +21,14 @@ const (
 	RunSuperseded          RunStatus = "superseded"
 )
 
+// RunStatuses are the statuses of a run in the order of its life.
+func RunStatuses() []RunStatus {
+	return []RunStatus{
+		RunStarting, RunClaimed, RunRunning, RunAwaitingHuman, RunAwaitingApproval, RunStalled,
+		RunCompletedGatePassed, RunCompletedGateFailed, RunFailed, RunCancelled, RunSuperseded,
+	}
+}
+
 // Terminal tells whether the run's worker may change nothing any more.
 func (s RunStatus) Terminal() bool {
 	switch s {

@@ -3,6 +3,9 @@ package ledger
 import (
 	"context"
 	"slices"
+	"time"
+
+	"gorm.io/gorm"
 
 	"coxswain/models"
 )
@@ -17,9 +20,12 @@ type EventFilter struct {
 	TeamID       string
 	AssignmentID string
 	RunID        string
+	ActorID      string
 	Types        []string
-	Limit        int  // 200 when 0
-	Newest       bool // the last Limit events instead of the first
+	Statuses     []string
+	Since, Until time.Time // at Since or later, before Until
+	Limit        int       // 200 when 0
+	Newest       bool      // the last Limit events instead of the first
 }
 
 // Events lists events in ascending sequence.
@@ -29,9 +35,8 @@ func (l *Ledger) Events(ctx context.Context, f EventFilter) ([]models.Event, err
 	q = where(q, "team_id", f.TeamID)
 	q = where(q, "assignment_id", f.AssignmentID)
 	q = where(q, "run_id", f.RunID)
-	if len(f.Types) > 0 {
-		q = q.Where("type IN ?", f.Types)
-	}
+	q = where(q, "actor_id", f.ActorID)
+	q = f.more(q)
 	if f.Limit <= 0 {
 		f.Limit = eventsPerPage
 	}
@@ -45,6 +50,29 @@ func (l *Ledger) Events(ctx context.Context, f EventFilter) ([]models.Event, err
 		slices.Reverse(rows)
 	}
 	return rows, err
+}
+
+// more adds the conditions that are not one equal value.
+func (f EventFilter) more(q *gorm.DB) *gorm.DB {
+	if len(f.Types) > 0 {
+		q = q.Where("type IN ?", f.Types)
+	}
+	if len(f.Statuses) > 0 {
+		q = q.Where("status IN ?", f.Statuses)
+	}
+	if !f.Since.IsZero() {
+		q = q.Where("created_at >= ?", f.Since.UnixMilli())
+	}
+	if !f.Until.IsZero() {
+		q = q.Where("created_at < ?", f.Until.UnixMilli())
+	}
+	return q
+}
+
+// LastSequence is the sequence of the newest event, 0 before the first.
+func (l *Ledger) LastSequence(ctx context.Context) (int64, error) {
+	var last int64
+	return last, l.read(ctx).Raw("SELECT COALESCE(max(sequence), 0) FROM events").Scan(&last).Error
 }
 
 // AppendRequest is an event that a caller writes about an assignment.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -25,8 +26,9 @@ func (a *app) actorCommand() *urfave.Command {
 			run: actorRegister,
 		},
 		leaf{
-			name: "list", usage: "list actors", example: "cox actor list --role agent",
-			options: []*option{{name: "role", oneOf: []string{"agent", "integrator", "human", "node"}, usage: "only this `ROLE`"}}, run: actorList,
+			name: "list", usage: "list actors", example: "cox actor list --role agent --since 1d",
+			options: actorListing().options(&option{name: "role", oneOf: []string{"agent", "integrator", "human", "node"}, usage: "only this `ROLE`"}),
+			run:     actorList,
 		},
 		leaf{name: "show", usage: "show one actor", argument: "ID", example: "cox actor show codex-worker-7", run: actorShow},
 	)
@@ -62,13 +64,27 @@ func actorList(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"actors": actors}, func(p *printer) {
-		rows := make([][]any, 0, len(actors))
-		for _, x := range actors {
-			rows = append(rows, []any{x.ID, x.Role, x.Status, orDash(x.Provider), x.LastSeenAt})
-		}
-		p.table("No actor yet: cox actor register ID", []string{"ID", "ROLE", "STATUS", "PROVIDER", "LAST SEEN"}, rows)
-	})
+	return actorListing().answer(ctx, in, l, actors)
+}
+
+func actorListing() listing[models.Actor] {
+	return listing[models.Actor]{
+		key: "actors", when: "seen",
+		id:       func(x models.Actor) string { return x.ID },
+		at:       func(x models.Actor) time.Time { return x.LastSeenAt },
+		status:   func(x models.Actor) string { return x.Status },
+		statuses: []string{models.StatusActive, models.StatusUnavailable},
+		text:     func(x models.Actor) []string { return []string{x.ID, x.DisplayName, x.Provider, x.Kind} },
+		table:    (*printer).actors,
+	}
+}
+
+func (p *printer) actors(actors []models.Actor) {
+	rows := make([][]any, 0, len(actors))
+	for _, x := range actors {
+		rows = append(rows, []any{x.ID, x.Role, x.Status, orDash(x.Provider), x.LastSeenAt})
+	}
+	p.table("No actor matches: cox actor register ID", []string{"ID", "ROLE", "STATUS", "PROVIDER", "LAST SEEN"}, rows)
 }
 
 func actorShow(ctx context.Context, in *call) error {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -17,12 +18,8 @@ func (a *app) assignmentCommand() *urfave.Command {
 		assignmentEditLeaf(),
 		leaf{
 			name: "list", usage: "list assignments in the order in which they start", example: "cox assignment list --team web --lane ready",
-			options: []*option{
-				workspaceFilter(), teamFilter(),
-				{name: "status", kind: listKind, usage: "only this `STATUS`; may be repeated"},
-				{name: "lane", oneOf: models.Lanes(), usage: "only this `LANE` of the board"},
-				limitOption("assignments"),
-			},
+			options: assignmentListing().options(workspaceFilter(), teamFilter(),
+				&option{name: "lane", oneOf: models.Lanes(), usage: "only this `LANE` of the board"}),
 			run: assignmentList,
 		},
 		leaf{name: "show", usage: "show one assignment with its runs and events", argument: "ID", example: "cox assignment show add-search", run: assignmentShow},
@@ -57,18 +54,35 @@ func assignmentList(ctx context.Context, in *call) error {
 		return err
 	}
 	all, err := l.Assignments(ctx, ledger.AssignmentFilter{
-		WorkspaceID: in.text("workspace"), TeamID: in.text("team"), Statuses: statuses, Limit: in.whole("limit"),
+		WorkspaceID: in.text("workspace"), TeamID: in.text("team"), Statuses: statuses,
 	})
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"assignments": all}, func(p *printer) {
-		rows := make([][]any, 0, len(all))
-		for _, s := range all {
-			rows = append(rows, []any{s.ID, s.Status, s.Priority, s.TeamID, orDash(s.ClaimedBy), s.Title})
-		}
-		p.table("No assignment matches: cox assignment create --title \"…\"", []string{"ID", "STATUS", "PRIORITY", "TEAM", "WORKER", "TITLE"}, rows)
-	})
+	return assignmentListing().answer(ctx, in, l, all)
+}
+
+func assignmentListing() listing[models.Assignment] {
+	return listing[models.Assignment]{
+		key: "assignments", when: "changed", who: "works or is meant to work on it, or created it",
+		id:       func(s models.Assignment) string { return s.ID },
+		at:       func(s models.Assignment) time.Time { return s.UpdatedAt },
+		by:       func(s models.Assignment) []string { return []string{s.ClaimedBy, s.TargetActorID(), s.CreatedBy} },
+		status:   func(s models.Assignment) string { return string(s.Status) },
+		statuses: statusWords(allStatuses()),
+		text: func(s models.Assignment) []string {
+			return append(append([]string{s.ID, s.Title, s.Description()}, s.AcceptanceCriteria...), s.AllowedPaths...)
+		},
+		table: (*printer).assignments,
+	}
+}
+
+func (p *printer) assignments(all []models.Assignment) {
+	rows := make([][]any, 0, len(all))
+	for _, s := range all {
+		rows = append(rows, []any{s.ID, s.Status, s.Priority, s.TeamID, orDash(s.ClaimedBy), s.Title})
+	}
+	p.table("No assignment matches: cox assignment create --title \"…\"", []string{"ID", "STATUS", "PRIORITY", "TEAM", "WORKER", "TITLE"}, rows)
 }
 
 // allStatuses are the statuses of an assignment in the order of its life.
@@ -80,13 +94,20 @@ func allStatuses() []models.AssignmentStatus {
 	}
 }
 
+// statusWords are statuses as words.
+func statusWords[S ~string](statuses []S) []string {
+	out := make([]string, 0, len(statuses))
+	for _, s := range statuses {
+		out = append(out, string(s))
+	}
+	return out
+}
+
 // statuses are those that --status and --lane leave; nil is all of them.
 func (in *call) statuses() ([]models.AssignmentStatus, error) {
 	wanted, lane := in.list("status"), in.text("lane")
-	for _, s := range wanted {
-		if !slices.Contains(allStatuses(), models.AssignmentStatus(s)) {
-			return nil, models.Invalid("status", "%q is no status of an assignment", s).With("allowed", allStatuses())
-		}
+	if err := assignmentListing().check(in); err != nil {
+		return nil, err
 	}
 	if len(wanted) == 0 && lane == "" {
 		return nil, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"os/user"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,14 +29,14 @@ func (a *app) begin(c *urfave.Context, l leaf) (*call, error) {
 	if err := a.flagsFirst(c, l); err != nil {
 		return nil, err
 	}
-	for _, o := range append(slices.Clone(l.options), commonOptions()...) {
+	for _, o := range l.all() {
 		v, err := a.resolve(c, o)
 		if err != nil {
 			return nil, err
 		}
 		in.values[o.name] = v
 	}
-	a.json = in.on("json") || in.text("format") == "json"
+	a.json = in.on("json") || in.raw("format") == formatJSON
 	argument, err := a.positional(c, l)
 	in.argument, in.many, a.begun = argument, c.Args().Slice(), err == nil
 	return in, err
@@ -75,6 +74,7 @@ func (in *call) text(name string) string           { return in.value(name).parse
 func (in *call) on(name string) bool               { return in.value(name).parsed.(bool) }
 func (in *call) whole(name string) int             { return in.value(name).parsed.(int) }
 func (in *call) span(name string) time.Duration    { return in.value(name).parsed.(time.Duration) }
+func (in *call) moment(name string) time.Time      { return in.value(name).parsed.(time.Time) }
 func (in *call) list(name string) []string         { return in.value(name).parsed.([]string) }
 func (in *call) object(name string) map[string]any { return in.value(name).parsed.(map[string]any) }
 

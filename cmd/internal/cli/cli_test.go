@@ -186,11 +186,11 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"assignment", "cancel", "T1"}, "--reason is required"},
 		{[]string{"events", "--limit", "many"}, "whole number"},
 		{[]string{"events", "--limit", "0"}, "must be 1 or more"},
-		{[]string{"events", "--format", "xml"}, "must be one of text, json"},
+		{[]string{"events", "--format", "xml"}, "must be one of table, text, json"},
 		{[]string{"workspace", "list", "--actor", "human:x"}, "must be 1 to 64 of the characters"},
 		{[]string{"assignment", "create", "--title", "x", "--metadata", "[1]"}, "must be a JSON object"},
 		{[]string{"assignment", "list", "--lane", "nowhere"}, "must be one of"},
-		{[]string{"assignment", "list", "--status", "done"}, "no status of an assignment"},
+		{[]string{"assignment", "list", "--status", "done"}, "is none of proposed, ready"},
 		{[]string{"mcp"}, "needs the actor"},
 	} {
 		plain := cox(t, nil, c.args...)

@@ -20,6 +20,7 @@ func filters() map[string]func(context.Context, *ledger.Ledger, string) error {
 			return err
 		},
 		"run": func(ctx context.Context, l *ledger.Ledger, id string) error { _, err := l.Run(ctx, id); return err },
+		"by":  func(ctx context.Context, l *ledger.Ledger, id string) error { _, err := l.Actor(ctx, id); return err },
 	}
 }
 

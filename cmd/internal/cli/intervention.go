@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -13,11 +15,10 @@ func (a *app) interventionCommand() *urfave.Command {
 	return a.group("intervention", "answer what agents ask a person",
 		leaf{
 			name: "list", usage: "list questions to people", example: "cox intervention list",
-			options: []*option{
-				workspaceFilter(), teamFilter(),
-				{name: "run", usage: "only about this run `ID`"},
-				{name: "status", fallback: "open", oneOf: []string{"open", "answered", "closed", "all"}, usage: "`STATUS`: open, answered, closed or all"},
-			},
+			options: interventionListing().options(workspaceFilter(), teamFilter(),
+				&option{name: "assignment", kind: identKind, usage: "only about this assignment `ID`"},
+				&option{name: "run", usage: "only about this run `ID`"},
+				&option{name: "status", fallback: "open", oneOf: []string{"open", "answered", "closed", "all"}, usage: "`STATUS`: open, answered, closed or all"}),
 			run: interventionList,
 		},
 		leaf{
@@ -34,7 +35,7 @@ func interventionList(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	if err := in.known(ctx, l, "workspace", "team", "run"); err != nil {
+	if err := in.known(ctx, l, "workspace", "team", "assignment", "run"); err != nil {
 		return err
 	}
 	filter := ledger.InterventionFilter{WorkspaceID: in.text("workspace"), TeamID: in.text("team"), RunID: in.text("run"), Status: in.text("status")}
@@ -45,7 +46,21 @@ func interventionList(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"interventions": found}, func(p *printer) { p.interventions(found) })
+	if id := in.text("assignment"); id != "" {
+		found = slices.DeleteFunc(found, func(i models.Intervention) bool { return i.AssignmentID != id })
+	}
+	return interventionListing().answer(ctx, in, l, found)
+}
+
+func interventionListing() listing[models.Intervention] {
+	return listing[models.Intervention]{
+		key: "interventions", when: "asked", who: "asked or answered",
+		id:    func(i models.Intervention) string { return i.ID },
+		at:    func(i models.Intervention) time.Time { return i.CreatedAt },
+		by:    func(i models.Intervention) []string { return []string{i.RequestedBy, i.RespondedBy} },
+		text:  func(i models.Intervention) []string { return []string{i.AssignmentID, i.Kind, i.Prompt, i.Response} },
+		table: (*printer).interventions,
+	}
 }
 
 func (p *printer) interventions(found []models.Intervention) {

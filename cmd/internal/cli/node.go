@@ -5,15 +5,17 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"coxswain/models"
 	"coxswain/models/ledger"
 )
 
 func (a *app) nodeCommand() *urfave.Command {
 	return a.group("node", "see the hosts that run agents",
-		leaf{name: "list", usage: "list nodes", example: "cox node list", run: nodeList},
+		leaf{name: "list", usage: "list nodes", example: "cox node list --since 5m", options: nodeListing().options(), run: nodeList},
 		leaf{name: "show", usage: "show a node and what its adapters can do", argument: "ID", example: "cox node show my-laptop", run: nodeShow},
 	)
 }
@@ -45,13 +47,25 @@ func nodeList(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"nodes": nodes}, func(p *printer) {
-		rows := make([][]any, 0, len(nodes))
-		for _, n := range nodes {
-			rows = append(rows, []any{n.ID, n.Name, n.Incarnation, limit(n.MaxRuns), strings.Join(slices.Sorted(maps.Keys(n.Probes)), ", "), n.HeartbeatAt})
-		}
-		p.table("No node yet: cox up starts one", []string{"ID", "NAME", "INCARNATION", "MAX RUNS", "ADAPTERS", "HEARTBEAT"}, rows)
-	})
+	return nodeListing().answer(ctx, in, l, nodes)
+}
+
+func nodeListing() listing[models.Node] {
+	return listing[models.Node]{
+		key: "nodes", when: "alive",
+		id:    func(n models.Node) string { return n.ID },
+		at:    func(n models.Node) time.Time { return n.HeartbeatAt },
+		text:  func(n models.Node) []string { return []string{n.ID, n.Name} },
+		table: (*printer).nodes,
+	}
+}
+
+func (p *printer) nodes(nodes []models.Node) {
+	rows := make([][]any, 0, len(nodes))
+	for _, n := range nodes {
+		rows = append(rows, []any{n.ID, n.Name, n.Incarnation, limit(n.MaxRuns), strings.Join(slices.Sorted(maps.Keys(n.Probes)), ", "), n.HeartbeatAt})
+	}
+	p.table("No node matches: cox up starts one", []string{"ID", "NAME", "INCARNATION", "MAX RUNS", "ADAPTERS", "HEARTBEAT"}, rows)
 }
 
 func nodeShow(ctx context.Context, in *call) error {

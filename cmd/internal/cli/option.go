@@ -28,6 +28,8 @@ const (
 	identKind       // an id as models.CheckID allows
 	objectKind      // a JSON object
 	listKind        // repeatable text
+	momentKind      // a point in time, or how long ago it was
+	formatKind      // how a list is printed
 )
 
 // option is one setting of a command and every place its value may come from.
@@ -238,6 +240,10 @@ func (o *option) parse(raw string) (any, error) {
 			return raw, nil
 		}
 		return raw, models.CheckID(o.name, raw)
+	case momentKind:
+		return parseMoment(o.name, raw, time.Now())
+	case formatKind:
+		return parseFormat(o.name, raw)
 	case textKind, listKind:
 	}
 	if raw != "" && o.oneOf != nil && !slices.Contains(o.oneOf, raw) {
@@ -287,6 +293,28 @@ func parseSpan(name, raw string) (time.Duration, error) {
 		return 0, models.Invalid(name, "%q must not be negative", raw)
 	}
 	return d, nil
+}
+
+// parseMoment reads a point in time, or the time since it: 90s, 2h, 7d.
+func parseMoment(name, raw string, now time.Time) (time.Time, error) {
+	if raw == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, raw, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	if days, ok := strings.CutSuffix(raw, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	ago, err := parseSpan(name, raw)
+	if err != nil {
+		return time.Time{}, models.Invalid(name, "%q must be a time such as 2006-01-02 or 2006-01-02T15:04:05Z, or how long ago it was, such as 90s, 2h or 7d", raw)
+	}
+	return now.Add(-ago), nil
 }
 
 func parseObject(name, raw string) (map[string]any, error) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -18,7 +19,9 @@ func (a *app) reviewCommand() *urfave.Command {
 	return a.group("review", "decide on handed-off work",
 		leaf{
 			name: "list", usage: "list handoffs that wait for a decision", example: "cox review list --team web",
-			options: []*option{workspaceFilter(), teamFilter()}, run: reviewList,
+			options: reviewListing().options(workspaceFilter(), teamFilter(),
+				&option{name: "assignment", kind: identKind, usage: "only the handoff of this assignment `ID`"}),
+			run: reviewList,
 		},
 		reviewShowLeaf(),
 		leaf{
@@ -41,20 +44,35 @@ func reviewList(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	if err := in.known(ctx, l, "workspace", "team"); err != nil {
+	if err := in.known(ctx, l, "workspace", "team", "assignment"); err != nil {
 		return err
 	}
-	reviews, err := l.PendingReviews(ctx, ledger.ReviewFilter{WorkspaceID: in.text("workspace"), TeamID: in.text("team")})
+	reviews, err := l.PendingReviews(ctx, ledger.ReviewFilter{WorkspaceID: in.text("workspace"), TeamID: in.text("team"), AssignmentID: in.text("assignment")})
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"reviews": reviews}, func(p *printer) {
-		rows := make([][]any, 0, len(reviews))
-		for _, r := range reviews {
-			rows = append(rows, []any{r.Event.AssignmentID, r.Event.ID, r.WorkerActorID, orDash(short(r.HeadCommit)), r.Nudges, r.Event.CreatedAt, r.Title})
-		}
-		p.table("Nothing waits for a review.", []string{"ASSIGNMENT", "HANDOFF", "WORKER", "HEAD", "NUDGES", "SINCE", "TITLE"}, rows)
-	})
+	return reviewListing().answer(ctx, in, l, reviews)
+}
+
+func reviewListing() listing[models.PendingReview] {
+	return listing[models.PendingReview]{
+		key: "reviews", when: "handed off", who: "did the work",
+		id: func(r models.PendingReview) string { return r.Event.ID },
+		at: func(r models.PendingReview) time.Time { return r.Event.CreatedAt },
+		by: func(r models.PendingReview) []string { return []string{r.WorkerActorID} },
+		text: func(r models.PendingReview) []string {
+			return []string{r.Event.AssignmentID, r.Title, compact(r.Event.Payload)}
+		},
+		table: (*printer).reviews,
+	}
+}
+
+func (p *printer) reviews(reviews []models.PendingReview) {
+	rows := make([][]any, 0, len(reviews))
+	for _, r := range reviews {
+		rows = append(rows, []any{r.Event.AssignmentID, r.Event.ID, r.WorkerActorID, orDash(short(r.HeadCommit)), r.Nudges, r.Event.CreatedAt, r.Title})
+	}
+	p.table("Nothing waits for a review.", []string{"ASSIGNMENT", "HANDOFF", "WORKER", "HEAD", "NUDGES", "SINCE", "TITLE"}, rows)
 }
 
 // decide makes the body of a decision's command.

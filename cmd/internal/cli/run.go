@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -13,13 +14,9 @@ func (a *app) runCommand() *urfave.Command {
 	return a.group("run", "see the attempts at assignments",
 		leaf{
 			name: "list", usage: "list runs", example: "cox run list --team web --open",
-			options: []*option{
-				workspaceFilter(), teamFilter(),
-				{name: "assignment", kind: identKind, usage: "only runs of this assignment `ID`"},
-				{name: "by", usage: "only runs of this actor `ID`"},
-				{name: "open", kind: truthKind, usage: "only runs whose end is not proven"},
-				limitOption("runs"),
-			},
+			options: runListing().options(workspaceFilter(), teamFilter(),
+				&option{name: "assignment", kind: identKind, usage: "only runs of this assignment `ID`"},
+				&option{name: "open", kind: truthKind, usage: "only runs whose end is not proven"}),
 			run: runList,
 		},
 		leaf{name: "show", usage: "show one run: thread, cursor, tokens, turns", argument: "ID", example: "cox run show run_0f3c", run: runShow},
@@ -39,12 +36,27 @@ func runList(ctx context.Context, in *call) error {
 	}
 	runs, err := l.Runs(ctx, ledger.RunFilter{
 		WorkspaceID: in.text("workspace"), TeamID: in.text("team"), AssignmentID: in.text("assignment"),
-		ActorID: in.text("by"), OpenOnly: in.on("open"), Limit: in.whole("limit"),
+		OpenOnly: in.on("open"),
 	})
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"runs": runs}, func(p *printer) { p.runs(runs) })
+	return runListing().answer(ctx, in, l, runs)
+}
+
+func runListing() listing[models.Run] {
+	return listing[models.Run]{
+		key: "runs", when: "started", who: "works",
+		id:       func(r models.Run) string { return r.ID },
+		at:       func(r models.Run) time.Time { return r.StartedAt },
+		by:       func(r models.Run) []string { return []string{r.ActorID} },
+		status:   func(r models.Run) string { return string(r.Status) },
+		statuses: statusWords(models.RunStatuses()),
+		text: func(r models.Run) []string {
+			return []string{r.ID, r.AssignmentID, r.SessionRef, r.Branch, r.WorktreePath}
+		},
+		table: (*printer).runs,
+	}
 }
 
 func (p *printer) runs(runs []models.Run) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -22,7 +23,10 @@ func (a *app) teamCommand() *urfave.Command {
 			},
 			run: teamCreate,
 		},
-		leaf{name: "list", usage: "list teams", example: "cox team list --workspace site", options: []*option{workspaceFilter()}, run: teamList},
+		leaf{
+			name: "list", usage: "list teams", example: "cox team list --workspace site --format ids",
+			options: teamListing().options(workspaceFilter()), run: teamList,
+		},
 		leaf{
 			name: "show", usage: "show a team's board", argument: "[ID]", example: "cox team show web",
 			about: "Without ID: the only team of the current workspace.", options: []*option{workspaceOption(), teamOption()}, run: teamShow,
@@ -59,11 +63,27 @@ func teamList(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	if err := in.known(ctx, l, "workspace"); err != nil {
+		return err
+	}
 	teams, err := l.Teams(ctx, in.text("workspace"))
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"teams": teams}, func(p *printer) { p.teams(teams) })
+	return teamListing().answer(ctx, in, l, teams)
+}
+
+func teamListing() listing[models.Team] {
+	return listing[models.Team]{
+		key: "teams", when: "changed", who: "integrates",
+		id:       func(t models.Team) string { return t.ID },
+		at:       func(t models.Team) time.Time { return t.UpdatedAt },
+		by:       func(t models.Team) []string { return []string{t.OwnerActorID} },
+		status:   func(t models.Team) string { return t.Status },
+		statuses: []string{models.StatusActive, models.StatusArchived},
+		text:     func(t models.Team) []string { return []string{t.ID, t.Name} },
+		table:    (*printer).teams,
+	}
 }
 
 func (p *printer) teams(teams []models.Team) {

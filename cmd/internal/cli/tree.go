@@ -28,12 +28,23 @@ type leaf struct {
 // several tells whether the leaf takes more than one argument.
 func (l leaf) several() bool { return strings.HasSuffix(l.argument, "…") }
 
+// all are the leaf's options and the common ones, in place of which it may have its own.
+func (l leaf) all() []*option {
+	out := slices.Clone(l.options)
+	for _, o := range commonOptions() {
+		if !slices.ContainsFunc(l.options, func(own *option) bool { return own.name == o.name }) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 // command turns the leaf into one of the library's commands.
 func (a *app) command(l leaf) *urfave.Command {
 	return &urfave.Command{
 		Name: l.name, Aliases: l.aliases, Usage: l.usage, ArgsUsage: l.argument, Hidden: l.hidden,
 		Description:     describe(l),
-		Flags:           append(flagsOf(l.options), flagsOf(commonOptions())...),
+		Flags:           flagsOf(l.all()),
 		HideHelpCommand: true, // or "help" and "h" could not be ids
 		OnUsageError:    usageError,
 		Action:          a.action(l),
@@ -121,7 +132,7 @@ func (a *app) flagsFirst(c *urfave.Context, l leaf) error {
 // they are long, and an error is no place for what may be a secret.
 func corrected(c *urfave.Context, l leaf) string {
 	takes := map[string]bool{}
-	for _, o := range append(slices.Clone(l.options), commonOptions()...) {
+	for _, o := range l.all() {
 		takes[o.name] = o.kind != truthKind
 	}
 	words := []string{c.Command.HelpName}

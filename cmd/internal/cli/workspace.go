@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -27,7 +28,10 @@ func (a *app) workspaceCommand() *urfave.Command {
 			},
 			run: workspaceAdd,
 		},
-		leaf{name: "list", usage: "list workspaces", example: "cox workspace list", run: workspaceList},
+		leaf{
+			name: "list", usage: "list workspaces", example: "cox workspace list --status active --sort updated_at --reverse",
+			options: workspaceListing().options(), run: workspaceList,
+		},
 		leaf{
 			name: "show", usage: "show one workspace", argument: "[ID]", example: "cox workspace show site",
 			about: "Without ID: the workspace that contains the current folder.", options: []*option{workspaceOption()}, run: workspaceShow,
@@ -123,13 +127,27 @@ func workspaceList(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"workspaces": all}, func(p *printer) {
-		rows := make([][]any, 0, len(all))
-		for _, w := range all {
-			rows = append(rows, []any{w.ID, w.Status, w.TeamCount, w.AssignmentTotal, w.RepoRoot})
-		}
-		p.table("No workspace yet: cox workspace add", []string{"ID", "STATUS", "TEAMS", "ASSIGNMENTS", "ROOT"}, rows)
-	})
+	return workspaceListing().answer(ctx, in, l, all)
+}
+
+func workspaceListing() listing[ledger.WorkspaceView] {
+	return listing[ledger.WorkspaceView]{
+		key: "workspaces", when: "changed",
+		id:       func(w ledger.WorkspaceView) string { return w.ID },
+		at:       func(w ledger.WorkspaceView) time.Time { return w.UpdatedAt },
+		status:   func(w ledger.WorkspaceView) string { return w.Status },
+		statuses: []string{models.StatusActive, models.StatusArchived},
+		text:     func(w ledger.WorkspaceView) []string { return []string{w.ID, w.Name, w.RepoRoot} },
+		table:    (*printer).workspaces,
+	}
+}
+
+func (p *printer) workspaces(all []ledger.WorkspaceView) {
+	rows := make([][]any, 0, len(all))
+	for _, w := range all {
+		rows = append(rows, []any{w.ID, w.Status, w.TeamCount, w.AssignmentTotal, w.RepoRoot})
+	}
+	p.table("No workspace matches: cox workspace add", []string{"ID", "STATUS", "TEAMS", "ASSIGNMENTS", "ROOT"}, rows)
 }
 
 func workspaceShow(ctx context.Context, in *call) error {
