@@ -160,14 +160,17 @@ func outageCodes() []CodeFacts {
 		{
 			CodeLedgerBusy, ExitUnavailable,
 			"Another process held the ledger for longer than a write may wait; nothing was written.",
-			[]string{"a process that was stopped in the middle of a write; the message names its pid", "a very slow disk"},
+			[]string{"a process that was stopped in the middle of a write; the message names its pid where the ledger is a file", "a very slow disk, or a database that others keep busy"},
 			"try again, or look at the process that holds it",
 		},
 		{
 			CodeLedgerUnavailable, ExitUnavailable,
 			"The ledger or a file beside it cannot be used.",
-			[]string{"the state directory cannot be made or written", "the disk is full", "the path names a directory, or a file that is no ledger"},
-			"check the path that the message names; --state-dir or COX_STATE_DIR chooses another",
+			[]string{
+				"the state directory cannot be made or written", "the disk is full", "the path names a directory, or a file that is no ledger",
+				"the database server is away, or does not let this user in", "the state directory holds another key than the one that the ledger on a server was made with",
+			},
+			"check the path or the server that the message names; --state-dir, COX_STATE_DIR and COX_DB choose others",
 		},
 		{
 			CodeSchemaVersionUnsupported, ExitUnavailable,

@@ -11,6 +11,7 @@ import (
 
 	"coxswain/cmd/internal/docs"
 	"coxswain/models"
+	"coxswain/models/ledger/pgtest"
 )
 
 // TestConsoleBlocksOfTheDocuments types every console block of every document, in
@@ -97,6 +98,17 @@ type terminal struct {
 // usualEngine is Temporal's address as documents write it.
 const usualEngine = "127.0.0.1:7233"
 
+// usualDatabase is the address of the ledger's Postgres as documents write it.
+const usualDatabase = "postgres://cox:$COX_POSTGRES_PASSWORD@127.0.0.1:5433/cox?sslmode=disable"
+
+// database is one that the reader may use, where the line names any.
+func (m *terminal) database(typed string) string {
+	if !strings.Contains(typed, usualDatabase) {
+		return usualDatabase
+	}
+	return pgtest.Address(m.t)
+}
+
 func newTerminal(t *testing.T, document string) *terminal {
 	t.Helper()
 	needTemporal(t)
@@ -128,6 +140,7 @@ func (m *terminal) step(s docs.Step) {
 		m.canMake(s, target)
 		return
 	}
+	s.Typed = strings.ReplaceAll(s.Typed, usualDatabase, m.database(s.Typed))
 	switch {
 	case s.Typed == "":
 		m.watch(s)
