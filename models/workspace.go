@@ -53,6 +53,7 @@ type LoopSettings struct {
 	RunLeaseTTLSeconds  int    `json:"run_lease_ttl_seconds"` // a claim's life without a heartbeat; 3600
 	Model               string `json:"model,omitempty"`       // the Codex model; "" is the user's own default
 	SetBy               string `json:"set_by,omitempty"`      // who wrote these settings last
+	Owner               string `json:"owner,omitempty"`       // the command with whose end the loop goes off; "" lets it stay on
 }
 
 // DefaultLoop returns the settings of a team whose loop was never configured

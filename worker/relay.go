@@ -112,10 +112,14 @@ func (r relay) wake(ctx context.Context, d ledger.Due) error {
 }
 
 // poll evaluates the plan of each team at its own interval and wakes its loop
-// only when the pass would not be empty.
-func poll(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
+// only when the pass would not be empty. Loops whose owner has ended go off.
+func poll(ctx context.Context, o Options) error {
+	l, log := o.Ledger, o.Log
 	next := map[string]time.Time{}
 	return every(ctx, time.Second, func() {
+		if err := releaseLoops(ctx, l, o.StateDir, log); err != nil && ctx.Err() == nil {
+			log.Warn("the loops of ended commands were not turned off", "error", err)
+		}
 		teams, err := l.PollableTeams(ctx)
 		for _, t := range teams {
 			if time.Now().Before(next[t.ID]) {

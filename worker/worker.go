@@ -69,6 +69,9 @@ func Run(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
+	if err := releaseLoops(ctx, o.Ledger, o.StateDir, o.Log); err != nil { // before anything is planned
+		return err
+	}
 	node, err := o.Ledger.StartNode(ctx, o.NodeID, hostname(), o.MaxRuns)
 	if err != nil {
 		return err
@@ -89,7 +92,7 @@ func serve(ctx context.Context, o Options, c client.Client, node models.Node, at
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return relay{ledger: o.Ledger, client: c, attributes: attributes, log: o.Log}.run(ctx) })
-	g.Go(func() error { return poll(ctx, o.Ledger, o.Log) })
+	g.Go(func() error { return poll(ctx, o) })
 	g.Go(func() error { return beat(ctx, o.Ledger, node.ID, o.Log) })
 	g.Go(func() error { return watch.run(ctx) })
 	g.Go(func() error { return hosts.adopt(ctx) })

@@ -204,6 +204,23 @@ func (tx *Tx) configureLoop(teamID string, s models.LoopSettings) (loopChange, e
 	return loopChange{Team: t, Previous: previous}, err
 }
 
+// ReleaseLoop turns off a loop whose owner has ended, unless somebody else has
+// decided about it since (false).
+func (l *Ledger) ReleaseLoop(ctx context.Context, teamID, owner string) (off bool, err error) {
+	err = l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
+		t, err := get[models.Team](tx.db, "team", teamID)
+		off = err == nil && t.Loop.Enabled && t.Loop.Owner == owner && owner != ""
+		if !off {
+			return err
+		}
+		s := t.Loop
+		s.Enabled, s.Owner, s.SetBy = false, "", tx.By.ActorID
+		_, err = tx.setLoop(t, s)
+		return err
+	})
+	return off, err
+}
+
 // checkLoop fills in defaults and refuses values out of bounds.
 func checkLoop(s models.LoopSettings) (models.LoopSettings, error) {
 	d := models.DefaultLoop()

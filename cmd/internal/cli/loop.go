@@ -226,6 +226,7 @@ type loops struct {
 	teams   []models.Team                  // as this command wrote them last
 	before  map[string]models.LoopSettings // by team, what was there before it
 	told    map[string]int                 // by team, the version of which it was said that the loop is off
+	owner   *worker.LoopOwner              // as which this command turned loops on; nil before
 	release func()                         // stops the worker that this command started; nil while another's is used
 }
 
@@ -237,11 +238,12 @@ const probeWait = 60 * time.Second
 // It refuses to go on without a capability, naming which.
 func (r *loops) prepare(ctx context.Context) error {
 	for i, t := range r.teams {
-		s := r.loopSettings(t.Loop)
+		s := r.loopSettings(r.current(t.Loop))
 		team, previous, err := r.ledger.ConfigureLoop(ctx, r.system(), t.ID, s)
 		if err != nil {
 			return err
 		}
+		previous = r.current(previous)
 		r.remember(i, team, previous)
 		if previous.Enabled && previous.SetBy != team.Loop.SetBy {
 			r.note("team %s: settings of %s were replaced", t.ID, previous.SetBy)
@@ -251,6 +253,16 @@ func (r *loops) prepare(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// current are loop settings with what a command that was killed left on taken as
+// off.
+func (r *loops) current(s models.LoopSettings) models.LoopSettings {
+	// The state directory has been used before, so that its paths are known.
+	if paths, err := r.paths(); err == nil && worker.OwnerGone(paths.StateDir, s) {
+		s.Enabled, s.Owner = false, ""
+	}
+	return s
 }
 
 func (r *loops) system() *ledger.Call { return ledger.As(r.by()) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coxswain/models"
+	"coxswain/worker"
 )
 
 // follow turns the loops on, shows events until interrupted, and leaves them as
@@ -40,8 +41,16 @@ func (r *loops) remember(i int, written models.Team, replaced models.LoopSetting
 	r.teams[i] = written
 }
 
-// turnOn switches the loops on and returns their teams.
+// turnOn switches the loops on, for as long as this command lives, and returns their
+// teams. A loop that is on without an owner stays on without one.
 func (r *loops) turnOn(ctx context.Context) ([]string, error) {
+	paths, err := r.paths()
+	if err != nil {
+		return nil, err
+	}
+	if r.owner, err = worker.OwnLoops(paths.StateDir); err != nil {
+		return nil, err
+	}
 	var ids []string
 	for i, t := range r.teams {
 		now, err := r.ledger.Team(ctx, t.ID)
@@ -49,6 +58,9 @@ func (r *loops) turnOn(ctx context.Context) ([]string, error) {
 			return ids, err
 		}
 		s := now.Loop
+		if !s.Enabled || s.Owner != "" {
+			s.Owner = r.owner.ID
+		}
 		s.Enabled = true
 		team, previous, err := r.ledger.ConfigureLoop(ctx, r.system(), t.ID, s)
 		if err != nil {
@@ -66,19 +78,25 @@ const leaveWait = 10 * time.Second
 // leave switches off the loops that were off before, and gives the others back
 // the settings that they had; also after an interrupt.
 func (r *loops) leave(ctx context.Context) error {
-	return r.each(ctx, func(s, before models.LoopSettings) (models.LoopSettings, bool) {
-		if before.Enabled {
+	err := r.each(ctx, func(s, before models.LoopSettings) (models.LoopSettings, bool) {
+		if before = r.current(before); before.Enabled {
 			return before, true
 		}
-		s.Enabled = false
+		s.Enabled, s.Owner = false, ""
 		return s, true
 	})
+	if r.owner != nil {
+		err = errors.Join(err, r.owner.Release())
+		r.owner = nil
+	}
+	return err
 }
 
 // giveBack restores only the loops that were on before; the settings of the others
 // stay for the next command.
 func (r *loops) giveBack(ctx context.Context) error {
 	return r.each(ctx, func(_, before models.LoopSettings) (models.LoopSettings, bool) {
+		before = r.current(before)
 		return before, before.Enabled
 	})
 }
