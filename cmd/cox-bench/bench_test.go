@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coxswain/models/ledger/pgtest"
 )
 
 // TestMain lets the test's own executable be the writers that the bench starts.
@@ -16,7 +18,32 @@ func TestMain(m *testing.M) {
 	if spec := os.Getenv(childEnv); spec != "" {
 		os.Exit(run(context.Background(), nil, os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	os.Exit(pgtest.Main(m))
+}
+
+// On a server, too, every row has a figure, no call fails and none is lost; and the
+// server is left as it was.
+func TestATinyRunOnPostgres(t *testing.T) {
+	address := pgtest.Address(t)
+	t.Setenv(serverEnv, address)
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"--tiny", "--dir", t.TempDir(), "--only", "postgres"}, nil, &out, io.Discard); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out.String())
+	}
+	doc := strict(t, out.Bytes())
+	if len(doc.Rows) != 6 {
+		t.Errorf("there are %d rows", len(doc.Rows))
+	}
+	for _, r := range doc.Rows {
+		if r.Figure == nil || r.Unit == "calls" && *r.Figure != 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	var left int
+	query := pgtest.Connect(t, address).QueryRow(t.Context(), "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'cox_bench%'")
+	if err := query.Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d schemas are left over, %v", left, err)
+	}
 }
 
 // A tiny run prints one valid document with a figure in every row. Whether targets

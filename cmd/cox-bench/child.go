@@ -24,9 +24,10 @@ const (
 
 // childSpec is the task of a writer.
 type childSpec struct {
-	Kind string        `json:"kind"`
-	Path string        `json:"path"`
-	For  time.Duration `json:"for_ns"`
+	Kind     string        `json:"kind"`
+	Path     string        `json:"path"`
+	StateDir string        `json:"state_dir,omitempty"`
+	For      time.Duration `json:"for_ns"`
 }
 
 // runChild says ready, waits for a line, calls until the time is over and prints
@@ -77,7 +78,7 @@ func (s childSpec) open(ctx context.Context) (call func() error, release func() 
 	if s.Kind == childBare {
 		return openBareWriter(ctx, s.Path)
 	}
-	l, err := ledger.Open(ctx, ledger.Options{Path: s.Path})
+	l, err := ledger.Open(ctx, ledger.Options{Path: s.Path, StateDir: s.StateDir})
 	if err != nil {
 		return nil, nil, err
 	}

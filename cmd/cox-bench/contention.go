@@ -79,9 +79,12 @@ func (b *bench) judge(n int, product, bare, alone crowded) []row {
 
 // crowd starts n processes on a new ledger, lets them go at once and counts the
 // rows that are there afterwards.
-func (b *bench) crowd(ctx context.Context, kind string, n int) (c crowded, err error) {
-	path := filepath.Join(b.dir, fmt.Sprintf("crowd-%s-%d.db", kind, n))
-	l, err := openScene(ctx, path, "/repo/crowd", "")
+func (b *bench) crowd(ctx context.Context, kind string, n int) (crowded, error) {
+	return b.crowdAt(ctx, ledger.Options{Path: filepath.Join(b.dir, fmt.Sprintf("crowd-%s-%d.db", kind, n))}, kind, n)
+}
+
+func (b *bench) crowdAt(ctx context.Context, o ledger.Options, kind string, n int) (c crowded, err error) {
+	l, err := openSceneAt(ctx, o, "/repo/crowd", "")
 	if err != nil {
 		return c, err
 	}
@@ -94,7 +97,7 @@ func (b *bench) crowd(ctx context.Context, kind string, n int) (c crowded, err e
 		}
 	}()
 	for range n {
-		ch, err := startChild(ctx, childSpec{Kind: kind, Path: path, For: b.contention}, b.progress)
+		ch, err := startChild(ctx, childSpec{Kind: kind, Path: o.Path, StateDir: o.StateDir, For: b.contention}, b.progress)
 		if err != nil {
 			return c, err
 		}

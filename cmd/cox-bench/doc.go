@@ -7,6 +7,7 @@
 //	   │
 //	   ├─ in process: one ledger call against the same statements bare
 //	   ├─ children of itself: many processes on one ledger file
+//	   ├─ both on the Postgres that COX_BENCH_DB names, if any
 //	   ├─ queries over large ledgers
 //	   └─ cox and cox-temporal as processes
 //

@@ -114,6 +114,7 @@ func measures() []measure {
 	return []measure{
 		{"ledger", (*bench).ledgerCalls},
 		{"contention", (*bench).contended},
+		{"postgres", (*bench).server},
 		{"queries", (*bench).queries},
 		{"process", (*bench).process},
 		{"loop", (*bench).loop},

@@ -23,7 +23,11 @@ var (
 
 // openScene opens a ledger with a workspace and a team; nodeID may be "".
 func openScene(ctx context.Context, path, root, nodeID string) (*ledger.Ledger, error) {
-	l, err := ledger.Open(ctx, ledger.Options{Path: path})
+	return openSceneAt(ctx, ledger.Options{Path: path}, root, nodeID)
+}
+
+func openSceneAt(ctx context.Context, o ledger.Options, root, nodeID string) (*ledger.Ledger, error) {
+	l, err := ledger.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
