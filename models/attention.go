@@ -166,6 +166,8 @@ func (l AttentionLevel) rank() int {
 	return slices.Index([]AttentionLevel{AttentionRed, AttentionYellow, AttentionGreen}, l)
 }
 
-// ShowsAttention tells whether what was raised about an assignment of the status
-// is still worth a look.
-func (s AssignmentStatus) ShowsAttention() bool { return !s.Terminal() && s != AssignmentBlocked }
+// QuietStatuses are those of assignments of which nothing asks for attention any
+// more.
+func QuietStatuses() []AssignmentStatus {
+	return []AssignmentStatus{AssignmentAccepted, AssignmentRejected, AssignmentCancelled, AssignmentSuperseded, AssignmentBlocked}
+}

@@ -114,12 +114,11 @@ func TestAttentionBoardProperties(t *testing.T) {
 
 // comem section 3: what is over or blocked asks for nobody's attention.
 func TestAttentionIsHiddenWithItsAssignment(t *testing.T) {
-	hidden := []AssignmentStatus{AssignmentAccepted, AssignmentRejected, AssignmentCancelled, AssignmentSuperseded, AssignmentBlocked}
 	for _, s := range []AssignmentStatus{
 		AssignmentProposed, AssignmentReady, AssignmentClaimed, AssignmentRunning, AssignmentAwaitingHuman, AssignmentAwaitingApproval,
 		AssignmentAwaitingReview, AssignmentNeedsFix, AssignmentBlocked, AssignmentAccepted, AssignmentRejected, AssignmentCancelled, AssignmentSuperseded,
 	} {
-		if s.ShowsAttention() == slices.Contains(hidden, s) {
+		if slices.Contains(QuietStatuses(), s) != (s.Terminal() || s == AssignmentBlocked) {
 			t.Errorf("%s", s)
 		}
 	}

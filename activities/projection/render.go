@@ -32,8 +32,12 @@ func events(s models.Snapshot) []byte {
 		fmt.Fprintf(&out, "\n## %s\n\n", e.AssignmentID)
 		quote(&out, e.Title)
 		facts := []struct{ name, value string }{
-			{"Accepted by", e.AcceptedBy}, {"Accepted at", e.AcceptedAt.UTC().Format(time.RFC3339Nano)}, {"Worker", e.WorkerActorID},
-			{"Head commit", e.HeadCommit}, {"Decision", e.EventID}, {"Handoff", e.ReviewedEventID},
+			{"Accepted by", e.AcceptedBy},
+			{"Accepted at", e.AcceptedAt.UTC().Format(time.RFC3339Nano)},
+			{"Worker", e.WorkerActorID},
+			{"Head commit", e.HeadCommit},
+			{"Decision", e.EventID},
+			{"Handoff", e.ReviewedEventID},
 		}
 		out.WriteString("\n")
 		for _, f := range facts {

@@ -127,7 +127,7 @@ func noLinks(place *os.Root, name string) error {
 
 // create writes a new file and leaves none when it fails.
 func create(place *os.Root, name string, content []byte) error {
-	f, err := place.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // a file of the repository, for everybody who reads that
+	f, err := place.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) // for everybody who reads the repository
 	if err != nil {
 		return err
 	}

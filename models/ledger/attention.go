@@ -89,30 +89,45 @@ func (l *Ledger) AttentionBoard(ctx context.Context, teamID, target string, gree
 
 // itemPlace is what an item says about where it belongs.
 type itemPlace struct {
-	Title            string
-	Owner            string
-	AssignmentStatus models.AssignmentStatus
-	Sequence         int64
+	EventID  string
+	Sequence int64
+	Title    string
+	Owner    string
+}
+
+// places finds where the items of some events belong.
+func (l *Ledger) places(ctx context.Context, condition string, values ...any) (map[string]itemPlace, error) {
+	var rows []itemPlace
+	err := l.read(ctx).Table("events AS e").
+		Select("e.id AS event_id, e.sequence, COALESCE(a.title, '') AS title, COALESCE(r.actor_id, e.actor_id) AS owner").
+		Joins("LEFT JOIN assignments a ON a.id = e.assignment_id").Joins("LEFT JOIN runs r ON r.id = e.run_id").
+		Where(condition, values...).Scan(&rows).Error
+	out := make(map[string]itemPlace, len(rows))
+	for _, r := range rows {
+		out[r.EventID] = r
+	}
+	return out, err
 }
 
 // askedItems are the open questions of a team that somebody still waits for.
 func (l *Ledger) askedItems(ctx context.Context, teamID string) ([]models.AttentionItem, error) {
-	var rows []struct {
-		models.Intervention `gorm:"embedded"`
-		itemPlace           `gorm:"embedded"`
+	var rows []models.Intervention
+	err := l.read(ctx).Where("team_id = ? AND status = 'open'", teamID).
+		Where(`(run_id = '' OR run_id IN (SELECT active_run_id FROM assignments WHERE team_id = ?))
+		  AND NOT EXISTS (SELECT 1 FROM assignments a WHERE a.id = interventions.assignment_id AND a.status IN ?)`, teamID, models.QuietStatuses()).
+		Order("created_at, id").Find(&rows).Error
+	if err != nil {
+		return nil, err
 	}
-	err := l.read(ctx).Raw(`SELECT i.*, e.sequence, COALESCE(a.title, '') AS title, COALESCE(a.status, '') AS assignment_status,
-	    COALESCE(r.actor_id, i.requested_by) AS owner
-	  FROM interventions i JOIN events e ON e.id = i.id
-	  LEFT JOIN assignments a ON a.id = i.assignment_id LEFT JOIN runs r ON r.id = i.run_id
-	  WHERE i.team_id = ? AND i.status = 'open' AND (i.run_id = '' OR a.active_run_id = i.run_id) ORDER BY e.sequence`, teamID).Scan(&rows).Error
+	at, err := l.places(ctx, "e.id IN (SELECT id FROM interventions WHERE team_id = ? AND status = 'open')", teamID)
 	out := make([]models.AttentionItem, 0, len(rows))
-	for _, r := range rows {
-		if !r.AssignmentStatus.ShowsAttention() {
-			continue
+	for _, q := range rows {
+		place, known := at[q.ID]
+		if !known {
+			continue // answered between the two queries
 		}
-		item := models.RedItem(r.Intervention)
-		item.Sequence, item.Title, item.OwnerActorID = r.Sequence, r.Title, r.Owner
+		item := models.RedItem(q)
+		item.Sequence, item.Title, item.OwnerActorID = place.Sequence, place.Title, place.Owner
 		out = append(out, item)
 	}
 	return out, err
@@ -120,28 +135,28 @@ func (l *Ledger) askedItems(ctx context.Context, teamID string) ([]models.Attent
 
 // raisedItems are the items that runs of a team raised, in order.
 func (l *Ledger) raisedItems(ctx context.Context, teamID string) ([]models.AttentionItem, error) {
-	var rows []struct {
-		models.Event `gorm:"embedded"`
-		Title        string
-		Owner        string
-		WorkStatus   models.AssignmentStatus
+	var rows []models.Event
+	err := l.read(ctx).Where("team_id = ? AND type = 'attention_raised'", teamID).
+		Where("assignment_id IN (SELECT id FROM assignments WHERE team_id = ? AND status NOT IN ?)", teamID, models.QuietStatuses()).
+		Order("sequence").Find(&rows).Error
+	if err != nil {
+		return nil, err
 	}
-	err := l.read(ctx).Raw(`SELECT e.*, a.title, a.status AS work_status, r.actor_id AS owner
-	  FROM events e JOIN assignments a ON a.id = e.assignment_id JOIN runs r ON r.id = e.run_id
-	  WHERE e.team_id = ? AND e.type = 'attention_raised' ORDER BY e.sequence`, teamID).Scan(&rows).Error
+	at, err := l.places(ctx, "e.team_id = ? AND e.type = 'attention_raised' AND a.status NOT IN ?", teamID, models.QuietStatuses())
 	if err != nil {
 		return nil, err
 	}
 	out := make([]models.AttentionItem, 0, len(rows))
-	for _, r := range rows {
-		if !r.WorkStatus.ShowsAttention() {
-			continue
+	for _, e := range rows {
+		place, known := at[e.ID]
+		if !known {
+			continue // its assignment ended between the two queries
 		}
 		item := models.AttentionItem{
-			EventID: r.ID, Sequence: r.Sequence, RunID: r.RunID, OwnerActorID: r.Owner, WorkspaceID: r.WorkspaceID,
-			AssignmentID: r.AssignmentID, Title: r.Title, CreatedAt: r.CreatedAt,
+			EventID: e.ID, Sequence: e.Sequence, RunID: e.RunID, OwnerActorID: place.Owner, WorkspaceID: e.WorkspaceID,
+			AssignmentID: e.AssignmentID, Title: place.Title, CreatedAt: e.CreatedAt,
 		}
-		if item.Attention, err = attentionOf(r.Event); err != nil {
+		if item.Attention, err = attentionOf(e); err != nil {
 			return nil, err
 		}
 		out = append(out, item)

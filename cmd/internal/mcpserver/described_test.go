@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -34,9 +35,7 @@ type object = map[string]any
 func (d *described) create(id string, more object) models.Assignment {
 	d.t.Helper()
 	arguments := object{"assignment_id": id, "title": "Do " + id, "base_revision": 0, "team_id": "crew"}
-	for k, v := range more {
-		arguments[k] = v
-	}
+	maps.Copy(arguments, more)
 	var out struct{ Assignment models.Assignment }
 	d.lead.must(&out, "create_assignment", arguments)
 	return out.Assignment
@@ -416,7 +415,7 @@ func TestDescribed16ParallelClaims(t *testing.T) {
 			won++
 			continue
 		}
-		if code := string(out.Error.Code); code != "STALE_REVISION" && code != "LEASE_CONFLICT" {
+		if code := out.Error.Code; code != "STALE_REVISION" && code != "LEASE_CONFLICT" {
 			t.Errorf("%s", out.raw)
 		}
 	}

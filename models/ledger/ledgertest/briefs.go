@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"strconv"
 	"time"
 
 	"coxswain/models"
@@ -235,7 +236,7 @@ func contendedAttention(e *env) {
 	c := e.claim(agentA, "one")
 	e.onlyOne(race(func(i int) error {
 		a := attention()
-		a.WhyNow += string(rune('a' + i))
+		a.WhyNow += strconv.Itoa(i)
 		_, _, err := e.raise(agentA, c.Run.ID, "u-1", a)
 		return err
 	}), models.CodeIdempotencyConflict)
