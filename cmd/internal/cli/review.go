@@ -20,7 +20,8 @@ func (a *app) reviewCommand() *urfave.Command {
 		leaf{
 			name: "list", usage: "list handoffs that wait for a decision", example: "cox review list --team web",
 			options: reviewListing().options(workspaceFilter(), teamFilter(),
-				&option{name: "assignment", kind: identKind, usage: "only the handoff of this assignment `ID`"}),
+				&option{name: "assignment", kind: identKind, usage: "only the handoff of this assignment `ID`"},
+				&option{name: "escalated", kind: truthKind, usage: "only those about which a person was asked because nobody decided"}),
 			run: reviewList,
 		},
 		reviewShowLeaf(),
@@ -47,7 +48,7 @@ func reviewList(ctx context.Context, in *call) error {
 	if err := in.known(ctx, l, "workspace", "team", "assignment"); err != nil {
 		return err
 	}
-	reviews, err := l.PendingReviews(ctx, ledger.ReviewFilter{WorkspaceID: in.text("workspace"), TeamID: in.text("team"), AssignmentID: in.text("assignment")})
+	reviews, err := l.PendingReviews(ctx, ledger.ReviewFilter{WorkspaceID: in.text("workspace"), TeamID: in.text("team"), AssignmentID: in.text("assignment"), Escalated: in.on("escalated")})
 	if err != nil {
 		return err
 	}

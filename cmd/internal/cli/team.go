@@ -19,6 +19,7 @@ func (a *app) teamCommand() *urfave.Command {
 				workspaceOption(),
 				{name: "name", usage: "`NAME` for people; default: the id"},
 				{name: "owner", kind: identKind, usage: "actor `ID` that integrates the team's work"},
+				{name: "phase-key", usage: "the `PHASE` of a plan that the team works on"},
 				{name: "settings", kind: objectKind, usage: "free settings as a `JSON` object"},
 			},
 			run: teamCreate,
@@ -43,7 +44,7 @@ func teamCreate(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	request := ledger.NewTeam{ID: in.argument, WorkspaceID: w.ID, Name: in.text("name"), OwnerActorID: in.text("owner")}
+	request := ledger.NewTeam{ID: in.argument, WorkspaceID: w.ID, Name: in.text("name"), PhaseKey: in.text("phase-key"), OwnerActorID: in.text("owner")}
 	if in.given("settings") {
 		request.Settings = in.object("settings")
 	}
@@ -123,7 +124,7 @@ func teamShow(ctx context.Context, in *call) error {
 
 func (p *printer) board(b ledger.Board) {
 	t := b.Team
-	p.facts("team", t.ID, "name", t.Name, "workspace", t.WorkspaceID, "status", t.Status, "integrator", t.OwnerActorID,
+	p.facts("team", t.ID, "name", t.Name, "workspace", t.WorkspaceID, "status", t.Status, "phase", t.PhaseKey, "integrator", t.OwnerActorID,
 		"loop", onOff(t.Loop.Enabled), "adapter", t.Loop.AdapterKind, "max runs", t.Loop.MaxConcurrentRuns)
 	rows := [][]any{}
 	for _, lane := range models.Lanes() {
