@@ -8,7 +8,8 @@
 //	…                       as the last line: the command goes on, as cox up does
 //
 // A block that begins without a prompt is what the command that goes on shows next.
-// Everything else between single backquotes is code in a sentence or a table.
+// Any other block whose first line is "# NAME", with an ending in the name, is a file
+// that the reader writes. Everything else between single backquotes is code in a sentence or a table.
 package docs
 
 import (
@@ -27,10 +28,12 @@ type Step struct {
 	GoesOn bool     // the command does not end by itself
 }
 
-// Block is one console block.
+// Block is one console block, or one file.
 type Block struct {
 	Heading string // the nearest one above, without its marks
 	Steps   []Step
+	File    string // the name of the file, "" for a console block
+	Text    string // what the file holds
 }
 
 // Span is a piece of code in a sentence or a table.
@@ -76,7 +79,8 @@ type reader struct {
 	line    int
 	heading string
 	fenced  bool
-	block   *Block // nil outside a console block
+	block   *Block // nil outside a console block and a file
+	first   bool   // the next line is a block's first
 	blocks  []Block
 	spans   []Span
 }
@@ -86,19 +90,27 @@ func (r *reader) read(line string) {
 	case strings.HasPrefix(line, fence) && r.fenced:
 		r.close()
 	case strings.HasPrefix(line, fence):
-		r.fenced = true
+		r.fenced, r.first = true, true
 		if strings.TrimSpace(strings.TrimPrefix(line, fence)) == "console" {
 			r.block = &Block{Heading: r.heading}
 		}
+	case r.block != nil && r.block.File != "":
+		r.block.Text += line + "\n"
 	case r.block != nil:
 		r.block.add(r.line, line)
 	case r.fenced:
+		if match := fileName.FindStringSubmatch(line); match != nil && r.first {
+			r.block = &Block{Heading: r.heading, File: match[1], Text: line + "\n"}
+		}
+		r.first = false
 	case strings.HasPrefix(line, "#"):
 		r.heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
 	default:
 		r.spans = append(r.spans, spansOf(r.line, line)...)
 	}
 }
+
+var fileName = regexp.MustCompile(`^# ([a-z-]+\.[a-z]+)$`)
 
 func (r *reader) close() {
 	if r.block != nil {

@@ -8,11 +8,11 @@ import (
 	"coxswain/cmd/internal/docs"
 )
 
-const document = "# Title\n\nType `cox status` or `cox up`.\n\n## Way\n\n```console\n$ cox team create \\\n    crew\nTeam crew, 3 of 4\n\n$ cox up\nready …\n…\n```\n\n```console\nall ended\n```\n\n```yaml\nnot: `code`\n```\n"
+const document = "# Title\n\nType `cox status` or `cox up`.\n\n## Way\n\n```console\n$ cox team create \\\n    crew\nTeam crew, 3 of 4\n\n$ cox up\nready …\n…\n```\n\n```console\nall ended\n```\n\n```yaml\nnot: `code`\n```\n\n```yaml\n# plan.yaml\na: `b`\n```\n"
 
 func TestParseFindsWhatIsTyped(t *testing.T) {
 	blocks, spans := docs.Parse(document)
-	if len(blocks) != 2 || blocks[0].Heading != "Way" || len(blocks[0].Steps) != 2 {
+	if len(blocks) != 3 || blocks[0].Heading != "Way" || len(blocks[0].Steps) != 2 {
 		t.Fatalf("blocks %+v", blocks)
 	}
 	create, up := blocks[0].Steps[0], blocks[0].Steps[1]
@@ -24,6 +24,9 @@ func TestParseFindsWhatIsTyped(t *testing.T) {
 	}
 	if next := blocks[1].Steps[0]; next.Typed != "" || !slices.Equal(next.Shown, []string{"all ended"}) {
 		t.Errorf("third %+v", next)
+	}
+	if file := blocks[2]; file.File != "plan.yaml" || file.Text != "# plan.yaml\na: `b`\n" || file.Steps != nil {
+		t.Errorf("the file is %+v", file)
 	}
 	if want := []docs.Span{{3, "cox status"}, {3, "cox up"}}; !slices.Equal(spans, want) {
 		t.Errorf("spans %+v", spans)

@@ -41,6 +41,9 @@ func TestConsoleBlocksOfTheDocuments(t *testing.T) {
 			terminal := newTerminal(t, filepath.Base(file))
 			terminal.env["COX_ADAPTER"] = "fake"
 			for _, b := range blocks {
+				if b.File != "" {
+					terminal.writes(b)
+				}
 				for _, s := range b.Steps {
 					terminal.step(s)
 				}
@@ -128,6 +131,14 @@ func newTerminal(t *testing.T, document string) *terminal {
 		"USER": "reader", "WHERE": filepath.Join(h.dir, "where"), "VARIABLES": filepath.Join(h.dir, "variables"),
 	})
 	return &terminal{home: h, document: document}
+}
+
+// writes puts a file of the document into the current folder.
+func (m *terminal) writes(b docs.Block) {
+	m.t.Helper()
+	if err := os.WriteFile(filepath.Join(m.cwd, b.File), []byte(b.Text), 0o644); err != nil {
+		m.t.Fatal(err)
+	}
 }
 
 // step types one command and checks what is seen.
