@@ -40,8 +40,9 @@ func pathBack(parent map[string]string, from, last string) []string {
 
 // Blocker is an assignment that another one waits for.
 type Blocker struct {
-	ID     string
-	Status AssignmentStatus
+	ID        string
+	Status    AssignmentStatus
+	DependsOn string // the dependency, which the blocker may have replaced
 }
 
 // EndedBlocker tells whether one of the blockers can never be accepted any more,
@@ -49,7 +50,7 @@ type Blocker struct {
 func EndedBlocker(id string, waits []Blocker) (next string, ended bool) {
 	for _, b := range waits {
 		if b.Status.Terminal() {
-			return fmt.Sprintf("cox assignment edit --remove-depends-on %s %s, or cox assignment cancel %s", b.ID, id, id), true
+			return fmt.Sprintf("cox assignment edit --remove-depends-on %s %s, or cox assignment cancel %s", b.DependsOn, id, id), true
 		}
 	}
 	return "", false

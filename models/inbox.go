@@ -16,13 +16,14 @@ const (
 // InboxEntry is one thing that needs a person.
 type InboxEntry struct {
 	Kind         InboxKind      `json:"kind"`
-	Reason       string         `json:"reason"` // handoff, the question's kind, unasked, lost_node or failed_adapter
+	Reason       string         `json:"reason"` // handoff, the question's kind, unasked, vain_wait, lost_node or failed_adapter
 	ID           string         `json:"id"`     // of the handoff's event, the question, the assignment or the node
 	WorkspaceID  string         `json:"workspace_id,omitempty"`
 	TeamID       string         `json:"team_id,omitempty"`
 	AssignmentID string         `json:"assignment_id,omitempty"`
 	RunID        string         `json:"run_id,omitempty"`
 	NodeID       string         `json:"node_id,omitempty"`
+	DependencyID string         `json:"dependency_id,omitempty"` // that the assignment waits for in vain
 	Summary      string         `json:"summary"`
 	Since        time.Time      `json:"since"`
 	Review       *PendingReview `json:"review,omitempty"`
@@ -32,6 +33,7 @@ type InboxEntry struct {
 const (
 	ReasonHandoff       = "handoff"
 	ReasonUnasked       = "unasked"        // the work waits for a person whom nobody asked
+	ReasonVainWait      = "vain_wait"      // it waits for work that will not be accepted
 	ReasonLostNode      = "lost_node"      // its worker is silent and holds work
 	ReasonFailedAdapter = "failed_adapter" // its adapter cannot be had and work needs it
 	ReasonReviewIgnored = "review_ignored"

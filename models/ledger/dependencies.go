@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -125,18 +126,24 @@ func cycleError(field string, path []string) error {
 // blockers finds what assignments still wait for, by the condition on the waiting
 // ones: each dependency that is not accepted, with its replacement in place of one
 // that was superseded.
-const blockers = `WITH RECURSIVE chain (assignment_id, at) AS (
-    SELECT d.assignment_id, d.depends_on FROM dependencies d JOIN assignments a ON a.id = d.assignment_id
+const blockers = `WITH RECURSIVE chain (assignment_id, depends_on, at) AS (
+    SELECT d.assignment_id, d.depends_on, d.depends_on FROM dependencies d JOIN assignments a ON a.id = d.assignment_id
       JOIN assignments b ON b.id = d.depends_on WHERE %s AND b.status <> 'accepted'
-    UNION ALL SELECT c.assignment_id, b.superseded_by FROM chain c JOIN assignments b ON b.id = c.at WHERE b.status = 'superseded'
-  ) SELECT DISTINCT c.assignment_id, b.id, b.status FROM chain c JOIN assignments b ON b.id = c.at
-    WHERE b.status NOT IN ('accepted','superseded') ORDER BY c.assignment_id, b.id`
+    UNION ALL SELECT c.assignment_id, c.depends_on, b.superseded_by FROM chain c JOIN assignments b ON b.id = c.at WHERE b.status = 'superseded'
+  ) SELECT c.assignment_id, min(c.depends_on) AS depends_on, b.id, b.status, b.completed_at FROM chain c JOIN assignments b ON b.id = c.at
+    WHERE b.status NOT IN ('accepted','superseded') GROUP BY c.assignment_id, b.id, b.status, b.completed_at ORDER BY c.assignment_id, b.id`
 
 // blocker is one assignment that another one waits for.
 type blocker struct {
 	AssignmentID string
+	DependsOn    string // the dependency, which the blocker may have replaced
 	ID           string
 	Status       models.AssignmentStatus
+	CompletedAt  *time.Time `gorm:"serializer:ms"`
+}
+
+func (b blocker) model() models.Blocker {
+	return models.Blocker{ID: b.ID, Status: b.Status, DependsOn: b.DependsOn}
 }
 
 // findBlockers runs the query for the waiting assignments "a" that fit.
@@ -154,7 +161,7 @@ func (tx *Tx) needDependencies(assignmentID string) error {
 	waits := make([]models.Blocker, len(rows))
 	ids := make([]string, len(rows))
 	for i, r := range rows {
-		waits[i], ids[i] = models.Blocker{ID: r.ID, Status: r.Status}, r.ID
+		waits[i], ids[i] = r.model(), r.ID
 	}
 	refusal := models.Errorf(models.CodeDependencyBlocked, "assignment %q waits for %s to be accepted", assignmentID, strings.Join(ids, ", ")).With("waits_for", ids)
 	if why, ended := models.EndedBlocker(assignmentID, waits); ended {

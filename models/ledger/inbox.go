@@ -29,7 +29,7 @@ func (l *Ledger) Inbox(ctx context.Context, f InboxFilter) ([]models.InboxEntry,
 	}
 	out := inboxReviews(reviews, questions)
 	out = append(out, inboxQuestions(reviews, questions)...)
-	for _, load := range []func(context.Context, InboxFilter) ([]models.InboxEntry, error){l.unasked, l.stuckNodes} {
+	for _, load := range []func(context.Context, InboxFilter) ([]models.InboxEntry, error){l.unasked, l.vainWaits, l.stuckNodes} {
 		more, err := load(ctx, f)
 		if err != nil {
 			return nil, err
@@ -96,6 +96,37 @@ func (l *Ledger) unasked(ctx context.Context, f InboxFilter) ([]models.InboxEntr
 		})
 	}
 	return out, err
+}
+
+// vainWaits finds work that waits for work that ended without being accepted.
+func (l *Ledger) vainWaits(ctx context.Context, f InboxFilter) ([]models.InboxEntry, error) {
+	waiting, err := findBlockers(l.read(ctx), "a.status IN ('ready','needs_fix')")
+	if err != nil {
+		return nil, err
+	}
+	var out []models.InboxEntry
+	for _, w := range waiting {
+		if !w.Status.Terminal() || len(out) > 0 && out[len(out)-1].ID == w.AssignmentID {
+			continue // one entry for each, about its first
+		}
+		a, err := get[models.Assignment](l.read(ctx), "assignment", w.AssignmentID)
+		if err != nil {
+			return nil, err
+		}
+		if f.WorkspaceID != "" && f.WorkspaceID != a.WorkspaceID || f.TeamID != "" && f.TeamID != a.TeamID {
+			continue
+		}
+		e := models.InboxEntry{
+			Kind: models.InboxRecovery, Reason: models.ReasonVainWait, ID: a.ID, WorkspaceID: a.WorkspaceID, TeamID: a.TeamID,
+			AssignmentID: a.ID, DependencyID: w.DependsOn, Since: a.UpdatedAt,
+			Summary: fmt.Sprintf("%s waits for %s, which is %s", a.ID, w.ID, w.Status),
+		}
+		if w.CompletedAt != nil {
+			e.Since = later(e.Since, *w.CompletedAt)
+		}
+		out = append(out, e)
+	}
+	return out, nil
 }
 
 // stuckNodes finds nodes that hold work and are silent, or whose adapter failed.

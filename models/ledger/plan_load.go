@@ -160,7 +160,7 @@ func (s planScope) startFacts() (startFacts, error) {
 		return f, err
 	}
 	for _, w := range waiting {
-		f.blockers[w.AssignmentID] = append(f.blockers[w.AssignmentID], models.Blocker{ID: w.ID, Status: w.Status})
+		f.blockers[w.AssignmentID] = append(f.blockers[w.AssignmentID], w.model())
 	}
 	if err := s.mark(f.busy, `SELECT assignment_id FROM runs WHERE team_id = ? AND ended_at IS NULL AND binding_id <> ''
 	  UNION SELECT assignment_id FROM commands WHERE team_id = ? AND state IN ('intended','unknown') AND assignment_id <> ''`, s.team.ID, s.team.ID); err != nil {

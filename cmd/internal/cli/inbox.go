@@ -93,6 +93,8 @@ func (in *call) settling(e models.InboxEntry) (command, look string) {
 		return cox + "review accept " + e.ID, cox + "review show " + e.ID
 	case e.Reason == models.ReasonUnasked:
 		return cox + "assignment cancel --reason \"…\" " + e.ID, cox + "assignment show " + e.ID
+	case e.Reason == models.ReasonVainWait:
+		return cox + "assignment edit --remove-depends-on " + e.DependencyID + " " + e.ID, cox + "assignment show " + e.ID
 	case e.Reason == models.ReasonLostNode: // on the node's own host, which the summary names
 		return cox + "up", cox + "node show " + e.NodeID
 	case e.Reason == models.ReasonFailedAdapter:

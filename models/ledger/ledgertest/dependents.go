@@ -14,6 +14,7 @@ func dependentTests() map[string]func(*env) {
 		"dependents/wait_for_the_heir":             waitForHeir,
 		"dependents/heir_may_not_wait_for_its_own": heirWaits,
 		"dependents/are_told_of_a_vain_wait":       vainWait,
+		"dependents/vain_wait_is_in_the_inbox":     vainWaitInbox,
 		"dependents/reason_goes_with_its_cause":    reasonGoes,
 	}
 }
@@ -86,6 +87,25 @@ func vainWait(e *env) {
 	for _, part := range []string{"one (cancelled)", "next: cox assignment edit --remove-depends-on one two"} {
 		same(e, "a person reads "+part, strings.Contains(status.Deferred[0].Reason, part), true)
 	}
+}
+
+func vainWaitInbox(e *env) {
+	e.create("one", after())
+	e.create("two", after("one"))
+	e.create("heir", after())
+	e.ok(e.supersede("one", "heir"))
+	same(e, "entries while the heir is ahead", len(e.inbox(ledger.InboxFilter{})), 0)
+	_, err := e.l.CancelAssignment(e.ctx, ledger.As(boss), "heir", nil, "no")
+	e.ok(err)
+	found := e.inbox(ledger.InboxFilter{TeamID: crew})
+	same(e, "entries", len(found), 1)
+	same(e, "what", found[0].Reason == models.ReasonVainWait && found[0].ID == "two" && found[0].DependencyID == "one", true)
+	same(e, "who ended", found[0].Summary, "two waits for heir, which is cancelled")
+	same(e, "of another team", len(e.inbox(ledger.InboxFilter{TeamID: "others"})), 0)
+	_, err = e.edit("two", nil, models.AssignmentPatch{RemoveDependsOn: []string{"one"}})
+	e.ok(err)
+	same(e, "entries after the edit", len(e.inbox(ledger.InboxFilter{})), 0)
+	e.claim(agentB, "two")
 }
 
 func reasonGoes(e *env) {
