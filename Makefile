@@ -56,7 +56,7 @@ fmt: ## format the source
 
 .PHONY: fix
 fix: ## let the linters mend what they can
-	bin=$$(scripts/install-tool.sh github.com/golangci/golangci-lint/v2/cmd/golangci-lint $(GOLANGCI_LINT)); "$$bin" run --timeout 20m --fix ./...
+	bin=$$(scripts/install-tool.sh github.com/golangci/golangci-lint/v2/cmd/golangci-lint $(GOLANGCI_LINT)); "$$bin" run --timeout 40m --fix ./...
 
 .PHONY: live
 live: build ## prove the whole loop on the real, pinned Codex; fails without it

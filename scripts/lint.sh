@@ -32,7 +32,7 @@ formatted() {
 linters() {
   local bin
   bin=$(scripts/install-tool.sh github.com/golangci/golangci-lint/v2/cmd/golangci-lint "$GOLANGCI_LINT") || return 1
-  "$bin" run --timeout 20m ./...
+  "$bin" run --timeout 40m ./...
 }
 
 deterministic() {
