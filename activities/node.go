@@ -188,7 +188,7 @@ func (n *Node) Probe(ctx context.Context, in CommandInput) error {
 		var said codex.Probe
 		said, err = host.Probe(ctx)
 		p.Version, p.Transport, p.Capabilities = said.Version, said.Transport, said.Capabilities
-		p.SandboxProved, p.SandboxDetail = said.SandboxProved, said.SandboxDetail
+		p.SandboxProved, p.SandboxDetail, p.ProofKey = said.SandboxProved, said.SandboxDetail, said.ProofKey
 	}
 	if err != nil {
 		p.Status, p.Reason = models.StatusUnavailable, reason(err)

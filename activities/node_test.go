@@ -158,7 +158,7 @@ func TestAProbeRecordsWhatTheAdapterSaidOrWhyItIsNotToBeHad(t *testing.T) {
 			s.ok(err)
 			s.create("a") // something to start, so that a probe is wanted
 			cmd := s.planned(models.CommandRefresh)
-			s.host.probe = codex.Probe{Version: "9.9", Transport: "stdio", Capabilities: map[string]bool{"can_start_thread": true}, SandboxProved: true}
+			s.host.probe = codex.Probe{Version: "9.9", Transport: "stdio", Capabilities: map[string]bool{"can_start_thread": true}, SandboxProved: true, ProofKey: "k1"}
 			if c.fails != nil {
 				s.host.fails = c.fails
 			}
@@ -169,7 +169,7 @@ func TestAProbeRecordsWhatTheAdapterSaidOrWhyItIsNotToBeHad(t *testing.T) {
 			if p.Status != c.want || p.Incarnation != node.Incarnation || (p.Reason == "") != (c.want == models.StatusActive) {
 				t.Errorf("probe %+v", p)
 			}
-			if c.want == models.StatusActive && (p.Version != "9.9" || !p.SandboxProved || !p.Capabilities["can_start_thread"]) {
+			if c.want == models.StatusActive && (p.Version != "9.9" || !p.SandboxProved || p.ProofKey != "k1" || !p.Capabilities["can_start_thread"]) {
 				t.Errorf("probe %+v", p)
 			}
 			if got := s.command(cmd.ID); got.State != models.CommandDone || got.Result != "probed_"+c.want {

@@ -86,7 +86,8 @@ type Probe struct {
 	Capabilities  map[string]bool `json:"capabilities"`
 	SandboxProved bool            `json:"sandbox_proved"`
 	SandboxDetail string          `json:"sandbox_detail,omitempty"`
-	Incarnation   int             `json:"incarnation"` // the node incarnation that probed
+	ProofKey      string          `json:"proof_key,omitempty"` // Codex version and profile that the proof holds for
+	Incarnation   int             `json:"incarnation"`         // the node incarnation that probed
 	ProbedAt      time.Time       `json:"probed_at"`
 }
 

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"log/slog"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
@@ -16,10 +17,9 @@ import (
 // attributes where that is allowed, and every workflow again where the namespace
 // is a new one. Without the attributes the worker runs all the same.
 func prepareEngine(ctx context.Context, c client.Client, o Options) (attributes bool, err error) {
-	described, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: o.Engine.NamespaceName()})
+	described, err := describeNamespace(ctx, c, o.Engine.NamespaceName())
 	if err != nil {
-		return false, models.Errorf(models.CodeEngineUnavailable, "namespace: %q is not on this Temporal", o.Engine.NamespaceName()).
-			Hint("create it, or name another with --namespace").Because(err)
+		return false, err
 	}
 	rebuilt, err := o.Ledger.EngineSeen(ctx, described.GetNamespaceInfo().GetId())
 	if err != nil {
@@ -42,6 +42,38 @@ func prepareEngine(ctx context.Context, c client.Client, o Options) (attributes 
 		return false, nil
 	}
 	return true, nil
+}
+
+// EngineState is what the workflows find at an engine.
+type EngineState struct {
+	Address   string   `json:"address"`
+	Namespace string   `json:"namespace"`
+	Missing   []string `json:"missing_search_attributes"` // the workflows run without them
+}
+
+// CheckEngine looks at an engine without changing anything. ENGINE_UNAVAILABLE when
+// it does not answer or lacks the namespace.
+func CheckEngine(ctx context.Context, e workflows.Engine) (EngineState, error) {
+	s := EngineState{Address: e.AddressName(), Namespace: e.NamespaceName(), Missing: []string{}}
+	c, err := workflows.Dial(ctx, e, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return s, err
+	}
+	defer c.Close()
+	if _, err := describeNamespace(ctx, c, s.Namespace); err != nil {
+		return s, err
+	}
+	s.Missing = append(s.Missing, missingAttributes(ctx, c, s.Namespace)...)
+	return s, nil
+}
+
+func describeNamespace(ctx context.Context, c client.Client, name string) (*workflowservice.DescribeNamespaceResponse, error) {
+	described, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: name})
+	if err != nil {
+		return nil, models.Errorf(models.CodeEngineUnavailable, "namespace: %q is not on this Temporal", name).
+			Hint("create it, or name another with --namespace").Because(err)
+	}
+	return described, nil
 }
 
 // missingAttributes are those that the namespace does not have; all of them when

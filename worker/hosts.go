@@ -122,7 +122,12 @@ func (h *hosts) openKind(ctx context.Context, kind string) (codex.Adapter, error
 	case models.AdapterKindFake:
 		return fake.Open(ctx, fake.Options{Dir: filepath.Join(h.o.StateDir, "fake"), Agent: []string{h.o.Cox, "fake-agent"}, Logger: h.o.Log, Pace: h.o.FakePace})
 	case models.AdapterKindCodex:
-		return appserver.Open(ctx, appserver.Options{Bin: h.o.CodexBin, CodexHome: h.o.CodexHome, Logger: h.o.Log})
+		return appserver.Open(ctx, appserver.Options{
+			Bin: h.o.CodexBin, CodexHome: h.o.CodexHome, Logger: h.o.Log,
+			Proved: func(ctx context.Context, key string) (string, bool) {
+				return h.o.Ledger.StoredProof(ctx, h.node.Config.NodeID, kind, key)
+			},
+		})
 	}
 	return nil, models.Invalid("adapter", "%q is not a known adapter", kind)
 }

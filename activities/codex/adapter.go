@@ -71,7 +71,11 @@ type Probe struct {
 	Capabilities  map[string]bool // the names of models.RequiredCapabilities and more
 	SandboxProved bool            // the permission profile was seen to hold
 	SandboxDetail string          // what was tried, or what is open
+	ProofKey      string          // the version and profile that the proof holds for; "" without one
 }
+
+// TestedVersion is the Codex that the adapter is proved with.
+const TestedVersion = "0.171.0"
 
 // ThreadSpec is the whole configuration of a thread. Codex remembers none of
 // it, so it is passed at every start and resume.

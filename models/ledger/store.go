@@ -33,6 +33,8 @@ type store interface {
 	// failure turns what the driver reports into the ledger's codes; errors that have
 	// a code already pass.
 	failure(err error) error
+	// damage looks for damaged pages.
+	damage(db *gorm.DB) ([]string, error)
 	// watch opens a connection of its own that sees the commits of every other one.
 	watch(ctx context.Context) (watcher, error)
 

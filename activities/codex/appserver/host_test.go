@@ -377,3 +377,26 @@ func TestBlockedSubscriberDoesNotBlockClose(t *testing.T) {
 	}
 	close(stuck)
 }
+
+// A proof that the node has stored for the same Codex and profile is not made
+// again; one for another key is worth nothing.
+func TestAStoredProofIsBelieved(t *testing.T) {
+	t.Parallel()
+	options := childOptions(t, "plain")
+	options.ProofDir = t.TempDir()
+	var asked string
+	stored := true
+	options.Proved = func(_ context.Context, key string) (string, bool) { asked = key; return "proved before", stored }
+	host := openChild(t, options)
+	probe, err := host.Probe(t.Context())
+	if err != nil || !probe.SandboxProved || probe.SandboxDetail != "proved before" {
+		t.Fatalf("probe %+v, %v", probe, err)
+	}
+	if want := appserver.ProfileKey(host.Version()); asked != want || probe.ProofKey != want {
+		t.Errorf("asked for %s, recorded %s, want %s", asked, probe.ProofKey, want)
+	}
+	stored = false
+	if probe, err = host.Probe(t.Context()); err != nil || probe.SandboxProved || probe.ProofKey != asked {
+		t.Errorf("without a stored proof: %+v, %v", probe, err)
+	}
+}

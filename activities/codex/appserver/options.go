@@ -1,6 +1,7 @@
 package appserver
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,9 +34,9 @@ type Options struct {
 	// ProofDir is an existing folder in which Probe makes and removes the scratch
 	// folder of the sandbox proof; "" is the system's temporary folder.
 	ProofDir string
-	// SkipProof leaves the sandbox proof out of Probe, for a caller that holds a
-	// stored one for the same ProfileKey.
-	SkipProof bool
+	// Proved gives the stored detail of a sandbox proof that this node has made for
+	// a ProfileKey, and whether there is one; Probe then makes none. nil has none.
+	Proved func(ctx context.Context, key string) (detail string, proved bool)
 	// RequestTimeout bounds a request; 30 s by default.
 	RequestTimeout time.Duration
 	// StartupTimeout bounds spawn to the answer of initialize; 30 s by default.

@@ -33,7 +33,8 @@ var capabilities = []struct {
 
 // Probe implements codex.Adapter. Each capability is what the running server
 // answers to a call of the method that it cannot carry out. The sandbox proof,
-// a second or two, is made once per host unless Options.SkipProof.
+// a second or two, is made once per Codex version, profile and node, as far as
+// Options.Proved remembers it.
 func (h *Host) Probe(ctx context.Context) (codex.Probe, error) {
 	probe := codex.Probe{Version: h.version, Transport: Transport, Capabilities: map[string]bool{}}
 	for _, c := range capabilities {
@@ -47,9 +48,12 @@ func (h *Host) Probe(ctx context.Context) (codex.Probe, error) {
 		}
 		probe.Capabilities[c.name] = known
 	}
-	if h.opts.SkipProof {
-		probe.SandboxDetail = "not tried: a stored proof is in use"
-		return probe, nil
+	probe.ProofKey = ProfileKey(h.version)
+	if h.opts.Proved != nil {
+		if detail, proved := h.opts.Proved(ctx, probe.ProofKey); proved {
+			probe.SandboxProved, probe.SandboxDetail = true, detail
+			return probe, nil
+		}
 	}
 	var err error
 	probe.SandboxProved, probe.SandboxDetail, err = h.prove(ctx)

@@ -7,10 +7,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"coxswain/activities/codex"
 )
 
 // Version is the Codex that the suites are proved with.
-const Version = "0.171.0"
+const Version = codex.TestedVersion
 
 // Binary returns the native Codex executable: COX_CODEX_BIN, else the npm cache
 // of the project ($XDG_CACHE_HOME or ~/.cache, folder coxswain-codex), else

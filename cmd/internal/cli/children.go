@@ -38,16 +38,22 @@ func childLog(stateDir, name string) (io.WriteCloser, string, error) {
 	return f, path, nil
 }
 
+// temporalServer is where the embedded Temporal should be: beside this program,
+// unless COX_TEMPORAL_BIN names it.
+func (in *call) temporalServer() (string, error) {
+	if given, ok := in.env("COX_TEMPORAL_BIN"); ok && given != "" {
+		return given, nil
+	}
+	cox, err := executable()
+	return filepath.Join(filepath.Dir(cox), "cox-temporal"), err
+}
+
 // startEngine starts the embedded Temporal beside this program and waits until it
 // is ready. Port 0 picks free ones.
 func (in *call) startEngine(ctx context.Context, stateDir string, port, uiPort int) (*supervise.Child, engineRecord, error) {
-	cox, err := executable()
+	server, err := in.temporalServer()
 	if err != nil {
 		return nil, engineRecord{}, err
-	}
-	server := filepath.Join(filepath.Dir(cox), "cox-temporal")
-	if given, ok := in.env("COX_TEMPORAL_BIN"); ok && given != "" {
-		server = given
 	}
 	if _, err := os.Stat(server); err != nil {
 		return nil, engineRecord{}, models.Errorf(models.CodeEngineUnavailable, "the embedded Temporal %s is not installed", server).

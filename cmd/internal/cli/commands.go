@@ -9,6 +9,7 @@ func (a *app) commands() []*urfave.Command {
 		a.command(downLeaf()),
 		a.command(statusLeaf()),
 		a.command(inboxLeaf()),
+		a.command(doctorLeaf()),
 		a.command(loopLeaf()),
 		a.command(stopLeaf()),
 		a.command(workerLeaf()),

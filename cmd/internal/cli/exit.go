@@ -51,12 +51,12 @@ func helped(e *models.Error) *models.Error {
 	return e.Hint("cox %s list", entity)
 }
 
-func failure(e *models.Error) any {
+func failure(e *models.Error) fields {
 	details := e.Details
 	if details == nil {
 		details = map[string]any{}
 	}
-	return map[string]any{"ok": false, "error": map[string]any{
+	return fields{"ok": false, "error": map[string]any{
 		"code": e.Code, "message": e.Error(), "next": e.Next, "details": details,
 	}}
 }

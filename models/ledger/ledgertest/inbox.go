@@ -16,6 +16,7 @@ func inboxTests() map[string]func(*env) {
 		"inbox/failed_adapter_that_work_needs":  inboxFailedAdapter,
 		"inbox/what_was_settled_is_gone":        inboxSettled,
 		"inbox/every_planner_question_recovers": inboxKinds,
+		"node/a_proof_holds_for_its_own":        proofs,
 	}
 }
 
@@ -130,4 +131,22 @@ func inboxKinds(e *env) {
 		same(e, kind, models.QuestionKind(kind), models.InboxRecovery)
 	}
 	same(e, "an agent's own word", models.QuestionKind("design_choice"), models.InboxQuestion)
+}
+
+// proofs hold for one node, adapter, Codex version and profile.
+func proofs(e *env) {
+	e.node()
+	e.ok(e.l.RecordProbe(e.ctx, "node-1", models.Probe{
+		AdapterKind: models.AdapterKindCodex, Status: models.StatusActive, Capabilities: map[string]bool{},
+		SandboxProved: true, SandboxDetail: "tried", ProofKey: "k1",
+	}))
+	proved := func(node, kind, key string) bool {
+		_, ok := e.l.StoredProof(e.ctx, node, kind, key)
+		return ok
+	}
+	same(e, "this one", proved("node-1", models.AdapterKindCodex, "k1"), true)
+	same(e, "another version or profile", proved("node-1", models.AdapterKindCodex, "k2"), false)
+	same(e, "no key", proved("node-1", models.AdapterKindCodex, ""), false)
+	same(e, "another node", proved("node-2", models.AdapterKindCodex, "k1"), false)
+	same(e, "another adapter", proved("node-1", models.AdapterKindFake, "k1"), false)
 }

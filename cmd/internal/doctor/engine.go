@@ -1,0 +1,43 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"coxswain/models"
+	"coxswain/worker"
+	"coxswain/workflows"
+)
+
+const temporalCheck = "temporal"
+
+// temporalAnswers asks the Temporal that is named, or was started here. Where
+// nobody said anything, the one that `cox up` would start has to be there.
+func (e *examination) temporalAnswers(ctx context.Context) {
+	state, err := worker.CheckEngine(ctx, e.Engine)
+	switch {
+	case err == nil && len(state.Missing) > 0 && len(state.Missing) < all():
+		e.warn(temporalCheck, state.Address+" answers, namespace "+state.Namespace+"; search attributes are missing: "+strings.Join(state.Missing, ", "),
+			"let cox worker add them, or create them as Keyword")
+	case err == nil && len(state.Missing) > 0:
+		e.ok(temporalCheck, state.Address+" answers, namespace "+state.Namespace+"; its first worker adds the search attributes")
+	case err == nil:
+		e.ok(temporalCheck, state.Address+" answers, namespace "+state.Namespace)
+	case e.EngineNamed:
+		e.failWith(temporalCheck, models.CodeEngineUnavailable, err, "cox up")
+	default:
+		e.embedded()
+	}
+}
+
+func all() int { return len(workflows.AttributeNames()) }
+
+func (e *examination) embedded() {
+	if info, err := os.Stat(e.Temporal); err != nil || info.Mode()&0o111 == 0 {
+		e.fail(temporalCheck, models.CodeEngineUnavailable, "none answers, and the embedded one is not at "+e.Temporal,
+			"put cox-temporal beside cox, or name your own Temporal with --address")
+		return
+	}
+	e.ok(temporalCheck, "none runs; cox up starts "+e.Temporal)
+}
