@@ -28,8 +28,9 @@ type store interface {
 	// enter is the first thing that a write transaction does: from here to its end
 	// no other writer of the ledger runs.
 	enter(db *gorm.DB) error
-	// retry tells whether the transaction did nothing and may be run once more.
-	retry(err error) bool
+	// again tells, perhaps after a while, whether what failed shall be tried once more:
+	// undone says that it changed nothing, try counts from 0.
+	again(ctx context.Context, err error, undone bool, try int) bool
 	// failure turns what the driver reports into the ledger's codes; errors that have
 	// a code already pass.
 	failure(err error) error

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -39,6 +40,7 @@ type serverStore struct {
 	turn     chan struct{} // one slot: the writers of this process
 	lock     int64         // the key of the writers' lock
 	channel  string        // of the notifications
+	opened   atomic.Bool   // the ledger was open: from then on an absent server is waited for
 }
 
 const (
@@ -153,7 +155,7 @@ func (s *serverStore) openPool(conns int, parameter, value string) (*gorm.DB, er
 	raw.SetMaxOpenConns(conns)
 	raw.SetMaxIdleConns(conns)
 	raw.SetConnMaxIdleTime(time.Minute)
-	dialect := serverDialect{Dialector: postgres.Dialector{Config: &postgres.Config{Conn: raw}}, store: s}
+	dialect := serverDialect{Dialector: postgres.Dialector{Config: &postgres.Config{Conn: steadyPool{DB: raw, store: s}}}, store: s}
 	return gorm.Open(dialect, &gorm.Config{
 		TranslateError: true, SkipDefaultTransaction: true,
 		DisableAutomaticPing: true, Logger: logger.Discard,
@@ -258,6 +260,7 @@ func (s *serverStore) loadKey(ctx context.Context, h handles) ([]byte, error) {
 		return nil, models.Errorf(models.CodeLedgerUnavailable, "%s is not the key of the ledger %s", path, s.name()).
 			Hint("copy ledger.key from the state directory of the machine that made this ledger, with mode 0600").Because(err)
 	}
+	s.opened.Store(err == nil) // this is the last thing that opening needs
 	return key, err
 }
 

@@ -2,11 +2,7 @@ package ledger
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
-	"io"
-	"net"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"gorm.io/driver/postgres"
@@ -69,27 +65,16 @@ func (s *serverStore) failure(err error) error {
 // unreachable tells whether the server is away, shuts down, or does not let this
 // user in.
 func unreachable(err error) bool {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch e.Code[:min(2, len(e.Code))] {
-		case "08", "28", "3D", "53", "57", "58", "F0", "XX": // connection, login, database, resources, shutdown, system, configuration, internal
-			return true
-		}
-		return e.Code == "42501" || e.Code == "25006" || e.Code == "25P03" // privilege, read-only server, idle for too long
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return true
-	}
-	var network net.Error
-	return errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "conn closed")
-}
-
-// retry: a transaction that the server gave up for another one's sake did nothing,
-// nor did one whose request another recorded first; a new one finds the answer.
-func (s *serverStore) retry(err error) bool {
-	if isState(err, stateSerialization) || isState(err, stateDeadlock) {
+	if away(err) {
 		return true
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && e.Code == stateDuplicate && e.ConstraintName == requestsKey
+	if !ok {
+		return false
+	}
+	switch e.Code[:min(2, len(e.Code))] {
+	case "28", "3D", "53", "58", "F0", "XX": // login, database, resources, system, configuration, internal
+		return true
+	}
+	return e.Code == "42501" || e.Code == "25006" // privilege, read-only server
 }

@@ -108,8 +108,8 @@ func (s *fileStore) acquire(ctx context.Context) (func(), error) { return s.lock
 // immediate.
 func (s *fileStore) enter(*gorm.DB) error { return nil }
 
-// retry: under the lock nothing is left that another attempt would help.
-func (s *fileStore) retry(error) bool { return false }
+// again: under the lock nothing is left that another attempt would help.
+func (s *fileStore) again(context.Context, error, bool, int) bool { return false }
 
 func (s *fileStore) failure(err error) error {
 	if err == nil || models.CodeOf(err) != models.CodeInternal {

@@ -43,10 +43,6 @@ const (
 	normal                   // heartbeats, progress and cursors
 )
 
-// attempts is how often a transaction is run that the database gave up for another
-// one's sake.
-const attempts = 5
-
 // transact is the only door for writes. fn may run more than once; what it assigns
 // outside is that of its last run.
 func (l *Ledger) transact(ctx context.Context, d durability, by models.Principal, fn func(*Tx) error) error {
@@ -59,13 +55,17 @@ func (l *Ledger) transact(ctx context.Context, d durability, by models.Principal
 	if d == normal {
 		handle = l.progress
 	}
-	for range attempts {
-		err = handle.WithContext(ctx).Transaction(func(db *gorm.DB) error { return l.within(db, by, fn) })
-		if !l.store.retry(err) {
-			break
+	for try := 0; ; try++ {
+		undone := true // unless the commit itself was asked for
+		err = handle.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+			err := l.within(db, by, fn)
+			undone = err != nil
+			return err
+		})
+		if err == nil || !l.store.again(ctx, err, undone, try) {
+			return l.store.failure(err)
 		}
 	}
-	return l.store.failure(err)
 }
 
 func (l *Ledger) within(db *gorm.DB, by models.Principal, fn func(*Tx) error) error {

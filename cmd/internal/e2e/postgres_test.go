@@ -106,3 +106,50 @@ func (h *home) free(text string) {
 		h.t.Error(err)
 	}
 }
+
+// TestCutConnectionsLoseNothing ends every connection of cox again and again while a
+// team works: a server that is restarted costs time and no work is done twice.
+func TestCutConnectionsLoseNothing(t *testing.T) {
+	t.Parallel()
+	needTemporal(t)
+	h := newHome(t)
+	h.env["COX_DB"] = pgtest.Address(t)
+	h.site()
+	ids := []string{"one", "two", "three"}
+	for _, id := range ids {
+		h.assign(id, "")
+	}
+	up := h.start("up", "--adapter", "fake", "--exit-when-done", "--port", "0", "--ui-port", "0", "--max-concurrent-runs", "2", "--review-nudge-interval", "1s")
+	conn := pgtest.Connect(t, h.env["COX_DB"])
+	cut := 0
+	within(t, 5*time.Minute, "the work has ended", func() bool {
+		if up.hasEnded() {
+			return true
+		}
+		var n int
+		query := conn.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+		  WHERE application_name LIKE 'cox %' AND pid <> pg_backend_pid() AND random() < 0.02`)
+		if err := query.Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		cut += n
+		return false
+	})
+	up.ends(0, time.Minute)
+	if cut == 0 {
+		t.Error("no connection was cut")
+	}
+	l, err := ledger.Open(t.Context(), ledger.Options{Path: h.env["COX_DB"], StateDir: h.state(), MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, id := range ids {
+		if a := h.shown(id); a.Status != models.AssignmentAccepted {
+			t.Errorf("%s is %s", id, a.Status)
+		}
+		if n := len(events(t, l, ledger.EventFilter{AssignmentID: id, Types: []string{models.EventHandoffSubmitted}})); n != 1 {
+			t.Errorf("%s has %d handoffs", id, n)
+		}
+	}
+}
