@@ -20,8 +20,9 @@ type follower struct {
 	seen   int
 }
 
-func newFollower(in *call, l *ledger.Ledger, teams []string) *follower {
-	f := &follower{call: in, ledger: l, teams: map[string]bool{}}
+// newFollower shows the teams' events behind a sequence.
+func newFollower(in *call, l *ledger.Ledger, teams []string, after int64) *follower {
+	f := &follower{call: in, ledger: l, teams: map[string]bool{}, after: after}
 	for _, t := range teams {
 		f.teams[t] = true
 	}
@@ -34,16 +35,6 @@ const followPoll = 200 * time.Millisecond
 // run shows new events until ctx ends or done says so. An interrupt is the normal
 // end and no error.
 func (f *follower) run(ctx context.Context, done func() (bool, error)) error {
-	newest, err := f.ledger.Events(ctx, ledger.EventFilter{Newest: true, Limit: 1})
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if len(newest) > 0 {
-		f.after = newest[0].Sequence
-	}
 	t := time.NewTicker(followPoll)
 	defer t.Stop()
 	for {
@@ -63,6 +54,15 @@ func (f *follower) run(ctx context.Context, done func() (bool, error)) error {
 			return nil
 		}
 	}
+}
+
+// newestEvent is the sequence of the last event, 0 when there is none.
+func newestEvent(ctx context.Context, l *ledger.Ledger) (int64, error) {
+	newest, err := l.Events(ctx, ledger.EventFilter{Newest: true, Limit: 1})
+	if err != nil || len(newest) == 0 {
+		return 0, err
+	}
+	return newest[0].Sequence, nil
 }
 
 func (f *follower) show(ctx context.Context) error {

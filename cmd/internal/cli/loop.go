@@ -226,6 +226,7 @@ type loops struct {
 	teams   []models.Team                  // as this command wrote them last
 	before  map[string]models.LoopSettings // by team, what was there before it
 	told    map[string]int                 // by team, the version of which it was said that the loop is off
+	since   int64                          // the newest event before any loop was on
 	owner   *worker.LoopOwner              // as which this command turned loops on; nil before
 	release func()                         // stops the worker that this command started; nil while another's is used
 }

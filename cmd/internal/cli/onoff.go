@@ -18,7 +18,7 @@ func (r *loops) follow(ctx context.Context) error {
 		return errors.Join(err, r.leave(ctx))
 	}
 	r.note("loop is on for %s; Ctrl-C turns it off", strings.Join(on, ", "))
-	f := newFollower(r.call, r.ledger, on)
+	f := newFollower(r.call, r.ledger, on, r.since)
 	err = f.run(ctx, func() (bool, error) { return false, r.needWorker(ctx) })
 	if offErr := r.leave(ctx); err != nil || offErr != nil {
 		return errors.Join(err, offErr)
@@ -49,6 +49,9 @@ func (r *loops) turnOn(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	if r.owner, err = worker.OwnLoops(paths.StateDir); err != nil {
+		return nil, err
+	}
+	if r.since, err = newestEvent(ctx, r.ledger); err != nil {
 		return nil, err
 	}
 	var ids []string

@@ -231,18 +231,28 @@ func (s *stack) choose(ctx context.Context, l *ledger.Ledger) error {
 	return err
 }
 
+// shown are the teams whose events are shown, and the event behind which they begin.
+func (s *stack) shown(ctx context.Context, l *ledger.Ledger) (ids []string, since int64, err error) {
+	if s.loops == nil { // nobody's
+		since, err = newestEvent(ctx, l)
+		return nil, since, err
+	}
+	for _, t := range s.loops.teams {
+		ids = append(ids, t.ID)
+	}
+	s.note("loop is on for %s", strings.Join(ids, ", "))
+	return ids, s.loops.since, nil
+}
+
 // attend shows what happens until it is interrupted or everything is done.
 func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
-	var ids []string
-	if s.loops != nil {
-		for _, t := range s.loops.teams {
-			ids = append(ids, t.ID)
-		}
-		s.note("loop is on for %s", strings.Join(ids, ", "))
+	ids, since, err := s.shown(ctx, l)
+	if err != nil && ctx.Err() == nil {
+		return err
 	}
 	ended := false
-	f := newFollower(s.call, l, ids)
-	err := f.run(ctx, func() (bool, error) {
+	f := newFollower(s.call, l, ids, since)
+	err = f.run(ctx, func() (bool, error) {
 		done, err := allEnded(ctx, l, ids)
 		if done && !ended {
 			ended = true
