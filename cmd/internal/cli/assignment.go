@@ -32,7 +32,7 @@ func (a *app) assignmentCommand() *urfave.Command {
 		leaf{
 			name: "supersede", usage: "replace an assignment by another", argument: "ID", example: "cox assignment supersede --by add-search-2 --reason \"split in two\" add-search",
 			options: []*option{
-				{name: "by", kind: identKind, required: true, usage: "the `ID` of the assignment that replaces it"},
+				{name: "by", ids: "assignment", kind: identKind, required: true, usage: "the `ID` of the assignment that replaces it"},
 				{name: "reason", required: true, usage: "why, in `WORDS`"},
 				baseOption(),
 			},

@@ -33,10 +33,10 @@ func editOptions() []*option {
 		{name: "priority", kind: signedKind, usage: "`N`; higher starts first"},
 		{name: "path", kind: listKind, usage: "a `PATTERN` of paths in place of the present ones; may be repeated"},
 		{name: "criterion", kind: listKind, usage: "an acceptance criterion in `WORDS` in place of the present ones; may be repeated"},
-		{name: "add-depends-on", kind: listKind, usage: "`ID` of one more assignment that has to be accepted first; may be repeated"},
-		{name: "remove-depends-on", kind: listKind, usage: "`ID` of an assignment that need not be waited for any more; may be repeated"},
+		{name: "add-depends-on", ids: "assignment", kind: listKind, usage: "`ID` of one more assignment that has to be accepted first; may be repeated"},
+		{name: "remove-depends-on", ids: "assignment", kind: listKind, usage: "`ID` of an assignment that need not be waited for any more; may be repeated"},
 		{name: "context-ref", kind: listKind, usage: "`REF` to a document in place of the present ones, PATH[#HEADING,HEADING]; may be repeated"},
-		{name: "target-actor", kind: identKind, usage: "`ID` of the worker that is meant to do it"},
+		{name: "target-actor", ids: "actor", kind: identKind, usage: "`ID` of the worker that is meant to do it"},
 		{name: "metadata", kind: objectKind, usage: "metadata as a `JSON` object, merged by key; null removes a key"},
 		{name: "clear", kind: listKind, usage: "empty a `FIELD`: paths, criteria, depends-on, context-refs, description, target-actor; may be repeated"},
 	}

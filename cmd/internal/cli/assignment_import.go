@@ -49,8 +49,8 @@ func assignmentImportLeaf() leaf {
 		name: "import", usage: "create the assignments of a plan", argument: "FILE…", about: importAbout,
 		example: "cox assignment import --dry-run --team web plan.yaml",
 		options: []*option{
-			{name: "team", kind: identKind, env: []string{"COX_TEAM"}, usage: "team `ID` of entries that name none; default: the only one of the workspace"},
-			{name: "workspace", kind: identKind, env: []string{"COX_WORKSPACE"}, usage: "workspace `ID` of entries that name none; default: the team's"},
+			{name: "team", ids: "team", kind: identKind, env: []string{"COX_TEAM"}, usage: "team `ID` of entries that name none; default: the only one of the workspace"},
+			{name: "workspace", ids: "workspace", kind: identKind, env: []string{"COX_WORKSPACE"}, usage: "workspace `ID` of entries that name none; default: the team's"},
 			{name: "update", kind: truthKind, usage: "edit assignments whose entry has changed"},
 			{name: "dry-run", kind: truthKind, usage: "show what would happen and write nothing"},
 		},

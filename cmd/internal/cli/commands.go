@@ -26,8 +26,11 @@ func (a *app) commands() []*urfave.Command {
 		a.nodeCommand(),
 		a.command(eventsLeaf()),
 		a.command(mcpLeaf()),
+		a.configCommand(),
+		a.completionCommand(),
 		a.command(explainLeaf()),
 		a.command(versionLeaf()),
+		a.command(completeLeaf()),
 		a.command(fakeAgentLeaf()),
 	}
 }

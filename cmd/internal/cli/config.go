@@ -17,10 +17,8 @@ import (
 // configKeys are the keys that the configuration file may hold.
 func configKeys() []string {
 	var keys []string
-	for _, o := range slices.Concat(settings(), engineOptions(), adapterOptions(), workerOptions()) {
-		if o.key != "" {
-			keys = append(keys, o.key)
-		}
+	for _, o := range fileOptions() {
+		keys = append(keys, o.key)
 	}
 	return keys
 }
@@ -69,6 +67,11 @@ func parseConfig(path string, raw []byte) (map[string]string, error) {
 	}
 	if len(unknown) > 0 {
 		slices.Sort(unknown)
+		for i, key := range unknown {
+			if near := models.Nearest(key, known); near != "" {
+				unknown[i] = key + " (did you mean " + near + "?)"
+			}
+		}
 		return nil, models.Invalid("config", "unknown key in %s: %s", path, strings.Join(unknown, ", ")).
 			Hint("the keys are %s", strings.Join(known, ", ")).With("unknown", unknown)
 	}

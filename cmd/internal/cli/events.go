@@ -22,9 +22,9 @@ func eventsLeaf() leaf {
 		example: "cox events --follow --team web --type handoff_submitted",
 		options: []*option{
 			workspaceFilter(), teamFilter(),
-			{name: "assignment", kind: identKind, usage: "only this assignment `ID`"},
-			{name: "run", usage: "only this run `ID`"},
-			{name: "by", usage: "only by this actor `ID`"},
+			{name: "assignment", ids: "assignment", kind: identKind, usage: "only this assignment `ID`"},
+			{name: "run", ids: "run", usage: "only this run `ID`"},
+			{name: "by", ids: "actor", usage: "only by this actor `ID`"},
 			{name: "type", kind: listKind, usage: "only this `TYPE`; may be repeated"},
 			{name: "status", kind: listKind, usage: "only this `STATUS`; may be repeated"},
 			sinceOption("recorded"), untilOption("recorded"),

@@ -16,8 +16,8 @@ func (a *app) interventionCommand() *urfave.Command {
 		leaf{
 			name: "list", usage: "list questions to people", example: "cox intervention list",
 			options: interventionListing().options(workspaceFilter(), teamFilter(),
-				&option{name: "assignment", kind: identKind, usage: "only about this assignment `ID`"},
-				&option{name: "run", usage: "only about this run `ID`"},
+				&option{name: "assignment", ids: "assignment", kind: identKind, usage: "only about this assignment `ID`"},
+				&option{name: "run", ids: "run", usage: "only about this run `ID`"},
 				&option{name: "status", fallback: "open", oneOf: []string{"open", "answered", "closed", "all"}, usage: "`STATUS`: open, answered, closed or all"}),
 			run: interventionList,
 		},

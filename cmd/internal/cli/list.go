@@ -32,7 +32,7 @@ func (s listing[T]) options(own ...*option) []*option {
 		out = append(out, &option{name: "status", kind: listKind, oneOf: s.statuses, usage: "only this `STATUS`, one of " + strings.Join(s.statuses, ", ") + "; may be repeated"})
 	}
 	if s.by != nil {
-		out = append(out, &option{name: "by", usage: "only where this actor `ID` " + s.who})
+		out = append(out, &option{name: "by", ids: "actor", usage: "only where this actor `ID` " + s.who})
 	}
 	if s.at != nil {
 		out = append(out, sinceOption(s.when), untilOption(s.when))

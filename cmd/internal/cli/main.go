@@ -41,7 +41,8 @@ type app struct {
 	logger *slog.Logger
 	file   map[string]string // the configuration file; nil until read
 	opened *ledger.Ledger    // nil until a command needs it
-	only   bool              // check the command line and do nothing
+	leaves map[*urfave.Command]leaf
+	only   bool // check the command line and do nothing
 }
 
 // links are the names under which the command lines of the seeds work unchanged

@@ -23,7 +23,7 @@ func (a *app) nodeCommand() *urfave.Command {
 // nodeOption names this host. Workspaces remember it, so that their work runs
 // where their files are.
 func nodeOption() *option {
-	return &option{name: "node", kind: identKind, env: []string{"COX_NODE"}, usage: "`ID` of this host; default: made from its name and the state directory"}
+	return &option{name: "node", ids: "node", kind: identKind, env: []string{"COX_NODE"}, usage: "`ID` of this host; default: made from its name and the state directory"}
 }
 
 // node is the id of this host with its state directory.

@@ -42,7 +42,8 @@ type option struct {
 	key      string   // in the configuration file; "" is not allowed there
 	oneOf    []string // the allowed words; nil allows all
 	required bool
-	common   bool // shown apart in help
+	common   bool   // shown apart in help
+	ids      string // the entity whose ids complete it, such as team; "" for none
 }
 
 // commonOptions are allowed at the root, on a group and on every leaf.
@@ -51,7 +52,7 @@ func commonOptions() []*option {
 		&option{name: "json", kind: truthKind, env: []string{"COX_JSON"}, usage: "print one JSON document on stdout"},
 		&option{name: "format", fallback: "text", env: []string{"COX_FORMAT"}, oneOf: []string{"text", "json"}, usage: "`FORMAT` of the answer: text or json, which is --json"},
 		&option{name: "request-id", kind: identKind, env: []string{"COX_REQUEST_ID"}, usage: "`ID` under which a repeated call gets the first answer"},
-		&option{name: "actor", kind: identKind, env: []string{"COX_ACTOR"}, usage: "act as this `ID` instead of human:<login>"},
+		&option{name: "actor", ids: "actor", kind: identKind, env: []string{"COX_ACTOR"}, usage: "act as this `ID` instead of human:<login>"},
 	)
 	for _, o := range common {
 		o.common = true
@@ -86,20 +87,20 @@ func adapterOptions() []*option {
 
 // The options that several nouns share.
 func workspaceOption() *option {
-	return &option{name: "workspace", kind: identKind, env: []string{"COX_WORKSPACE"}, usage: "workspace `ID`; default: the one that contains the current folder"}
+	return &option{name: "workspace", ids: "workspace", kind: identKind, env: []string{"COX_WORKSPACE"}, usage: "workspace `ID`; default: the one that contains the current folder"}
 }
 
 func teamOption() *option {
-	return &option{name: "team", kind: identKind, env: []string{"COX_TEAM"}, usage: "team `ID`; default: the only one of the workspace"}
+	return &option{name: "team", ids: "team", kind: identKind, env: []string{"COX_TEAM"}, usage: "team `ID`; default: the only one of the workspace"}
 }
 
 // The filters of lists have no default: without them everything is listed.
 func workspaceFilter() *option {
-	return &option{name: "workspace", kind: identKind, env: []string{"COX_WORKSPACE"}, usage: "only this workspace `ID`"}
+	return &option{name: "workspace", ids: "workspace", kind: identKind, env: []string{"COX_WORKSPACE"}, usage: "only this workspace `ID`"}
 }
 
 func teamFilter() *option {
-	return &option{name: "team", kind: identKind, env: []string{"COX_TEAM"}, usage: "only this team `ID`"}
+	return &option{name: "team", ids: "team", kind: identKind, env: []string{"COX_TEAM"}, usage: "only this team `ID`"}
 }
 
 func limitOption(what string) *option {

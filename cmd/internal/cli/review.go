@@ -20,7 +20,7 @@ func (a *app) reviewCommand() *urfave.Command {
 		leaf{
 			name: "list", usage: "list handoffs that wait for a decision", example: "cox review list --team web",
 			options: reviewListing().options(workspaceFilter(), teamFilter(),
-				&option{name: "assignment", kind: identKind, usage: "only the handoff of this assignment `ID`"},
+				&option{name: "assignment", ids: "assignment", kind: identKind, usage: "only the handoff of this assignment `ID`"},
 				&option{name: "escalated", kind: truthKind, usage: "only those about which a person was asked because nobody decided"}),
 			run: reviewList,
 		},

@@ -15,7 +15,7 @@ func (a *app) runCommand() *urfave.Command {
 		leaf{
 			name: "list", usage: "list runs", example: "cox run list --team web --open",
 			options: runListing().options(workspaceFilter(), teamFilter(),
-				&option{name: "assignment", kind: identKind, usage: "only runs of this assignment `ID`"},
+				&option{name: "assignment", ids: "assignment", kind: identKind, usage: "only runs of this assignment `ID`"},
 				&option{name: "open", kind: truthKind, usage: "only runs whose end is not proven"}),
 			run: runList,
 		},

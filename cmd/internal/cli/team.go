@@ -18,7 +18,7 @@ func (a *app) teamCommand() *urfave.Command {
 			options: []*option{
 				workspaceOption(),
 				{name: "name", usage: "`NAME` for people; default: the id"},
-				{name: "owner", kind: identKind, usage: "actor `ID` that integrates the team's work"},
+				{name: "owner", ids: "actor", kind: identKind, usage: "actor `ID` that integrates the team's work"},
 				{name: "phase-key", usage: "the `PHASE` of a plan that the team works on"},
 				{name: "settings", kind: objectKind, usage: "free settings as a `JSON` object"},
 			},

@@ -26,7 +26,7 @@ type leaf struct {
 }
 
 // several tells whether the leaf takes more than one argument.
-func (l leaf) several() bool { return strings.HasSuffix(l.argument, "…") }
+func (l leaf) several() bool { return strings.Contains(l.argument, "…") }
 
 // all are the leaf's options and the common ones, in place of which it may have its own.
 func (l leaf) all() []*option {
@@ -41,7 +41,7 @@ func (l leaf) all() []*option {
 
 // command turns the leaf into one of the library's commands.
 func (a *app) command(l leaf) *urfave.Command {
-	return &urfave.Command{
+	c := &urfave.Command{
 		Name: l.name, Aliases: l.aliases, Usage: l.usage, ArgsUsage: l.argument, Hidden: l.hidden,
 		Description:     describe(l),
 		Flags:           flagsOf(l.all()),
@@ -49,6 +49,11 @@ func (a *app) command(l leaf) *urfave.Command {
 		OnUsageError:    usageError,
 		Action:          a.action(l),
 	}
+	if a.leaves == nil {
+		a.leaves = map[*urfave.Command]leaf{}
+	}
+	a.leaves[c] = l
+	return c
 }
 
 func describe(l leaf) string {

@@ -4,7 +4,11 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
+	"go.temporal.io/sdk/temporal"
+
+	"coxswain/activities/codex"
 	"coxswain/models/ledger"
 )
 
@@ -14,7 +18,7 @@ var Version = "dev"
 func versionLeaf() leaf {
 	return leaf{
 		name: "version", usage: "print the version", example: "cox version --json",
-		about: "Prints the release, the commit it was built from and the ledger schema it writes.",
+		about: "Prints the release, the commit it was built from, the ledger schema it writes, and the versions\nof Codex and of Temporal's SDK that it was built and tested with.",
 		run:   version,
 	}
 }
@@ -24,10 +28,13 @@ func version(_ context.Context, in *call) error {
 	doc := fields{"version": map[string]any{
 		"version": Version, "commit": commit, "go": runtime.Version(),
 		"platform": runtime.GOOS + "/" + runtime.GOARCH, "schema": ledger.SchemaVersion,
+		"codex":    fields{"pinned": codex.TestedVersion, "known": codex.KnownVersions()},
+		"temporal": fields{"sdk": temporal.SDKVersion},
 	}}
 	return in.answer(doc, func(p *printer) {
 		p.line("cox %s", Version)
-		p.facts("commit", commit, "go", runtime.Version(), "platform", runtime.GOOS+"/"+runtime.GOARCH, "schema", ledger.SchemaVersion)
+		p.facts("commit", commit, "go", runtime.Version(), "platform", runtime.GOOS+"/"+runtime.GOARCH, "schema", ledger.SchemaVersion,
+			"codex", strings.Join(codex.KnownVersions(), ", "), "temporal sdk", temporal.SDKVersion)
 	})
 }
 
