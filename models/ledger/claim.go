@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"coxswain/models"
@@ -164,6 +165,9 @@ func (tx *Tx) newClaim(a models.Assignment, r ClaimRequest) (Claimed, error) {
 	if err := tx.checkResume(a, r.ResumeOfRunID); err != nil {
 		return Claimed{}, err
 	}
+	if err := checkLink(r.InteractiveURL); err != nil {
+		return Claimed{}, err
+	}
 	attempt, _, err := tx.nextAttempt(a.ID)
 	if err != nil {
 		return Claimed{}, err
@@ -184,6 +188,17 @@ func (tx *Tx) newClaim(a models.Assignment, r ClaimRequest) (Claimed, error) {
 		"status": models.AssignmentClaimed, "active_run_id": run.ID, "claimed_by": run.ActorID,
 		"lease_expires_at": run.LeaseExpiresAt.UnixMilli(), "deferred_reason": "",
 	})
+}
+
+// checkLink refuses a link that a person should not click: one that would run
+// something or open a file.
+func checkLink(link string) error {
+	for _, scheme := range []string{"codex://", "https://", "http://"} {
+		if link == "" || strings.HasPrefix(link, scheme) {
+			return nil
+		}
+	}
+	return models.Invalid("interactive_url", "must begin with codex://, https:// or http://")
 }
 
 func (tx *Tx) checkResume(a models.Assignment, runID string) error {

@@ -48,7 +48,7 @@ func (l *Ledger) ImportAssignments(ctx context.Context, c *Call, r ImportRequest
 	}
 	run := func(tx *Tx) ([]Imported, error) { return tx.importPlan(r, slices.Clone(problems)) }
 	if !r.DryRun {
-		return commit(ctx, l, c, "import_assignments", canonical, run)
+		return commit(ctx, l, full, c, "import_assignments", canonical, run)
 	}
 	var out []Imported
 	err = l.transact(ctx, normal, c.By, func(tx *Tx) error {

@@ -15,6 +15,7 @@ import (
 // and a page readable, and one call from filling the ledger.
 const (
 	MaxTitle     = 500        // characters of a title or a name for people
+	MaxPlace     = 4096       // characters of a path or a link
 	MaxCriterion = 4000       // characters of one acceptance criterion
 	MaxCriteria  = 100        // acceptance criteria of one assignment
 	MaxText      = 20_000     // characters of a note, reason, response, summary or prompt
@@ -26,8 +27,10 @@ const (
 func textLimits() map[string]int {
 	return map[string]int{
 		"title": MaxTitle, "name": MaxTitle, "display_name": MaxTitle, "phase_key": MaxTitle, "dedupe_key": MaxTitle, "reason_code": MaxTitle,
-		"intervention_kind": MaxTitle,
-		"note":              MaxText, "reason": MaxText, "response": MaxText, "summary": MaxText, "prompt": MaxText,
+		"intervention_kind": MaxTitle, "actor_kind": MaxTitle, "provider": MaxTitle, "default_branch": MaxTitle,
+		"session_kind": MaxTitle, "session_ref": MaxTitle, "branch": MaxTitle, "base_commit": MaxTitle,
+		"interactive_url": MaxPlace, "worktree_path": MaxPlace,
+		"note": MaxText, "reason": MaxText, "response": MaxText, "summary": MaxText, "prompt": MaxText,
 		"message": MaxMessage, "why_now": MaxText, "recommended_action": MaxText,
 	}
 }
@@ -88,7 +91,7 @@ func checkText(field, text string) error {
 	if n := utf8.RuneCountInString(text); n > limit {
 		return tooLarge(field, "characters", n, limit)
 	}
-	if limit == MaxTitle && strings.ContainsFunc(text, steers) {
+	if (limit == MaxTitle || limit == MaxPlace) && strings.ContainsFunc(text, steers) {
 		return models.Invalid(field, "holds a control character")
 	}
 	return nil

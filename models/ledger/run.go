@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"time"
 
@@ -176,29 +175,8 @@ func liveRun(r models.Run) error {
 // works after expiry until somebody else claims. Errors: FORBIDDEN, NOT_FOUND,
 // INVALID_ARGUMENT, SECRET_DETECTED.
 func (l *Ledger) HeartbeatRun(ctx context.Context, c *Call, runID, summary string) (models.Event, error) {
-	var out models.Event
 	in := args{"run_id": runID, "summary": summary}
-	canonical, err := json.Marshal(in)
-	if err != nil {
-		return out, models.Invalid("summary", "cannot be encoded").Because(err)
-	}
-	if err := checkSecrets(canonical); err != nil {
-		return out, l.secretRefused(ctx, c, "heartbeat_run", in, err)
-	}
-	err = l.transact(ctx, normal, c.By, func(tx *Tx) error {
-		done, err := tx.replay(c, "heartbeat_run", canonical, &out)
-		if done || err != nil {
-			return err
-		}
-		if out, err = tx.heartbeat(runID, summary); err != nil {
-			return err
-		}
-		return tx.record(c, "heartbeat_run", canonical, out)
-	})
-	if err != nil {
-		return models.Event{}, err
-	}
-	return out, nil
+	return writeAt(ctx, l, normal, c, "heartbeat_run", in, func(tx *Tx) (models.Event, error) { return tx.heartbeat(runID, summary) })
 }
 
 func (tx *Tx) heartbeat(runID, summary string) (models.Event, error) {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"coxswain/models"
@@ -85,8 +86,8 @@ func (n NewTeam) over(t models.Team) (models.Team, error) {
 // owner makes the row of an actor that a team names as its integrator before it
 // was ever seen.
 func (tx *Tx) owner(id string) error {
-	if len(id) > MaxActorID {
-		return models.Invalid("owner_actor_id", "must have at most %d bytes", MaxActorID)
+	if err := models.CheckID("owner_actor_id", strings.TrimPrefix(id, "human:")); err != nil {
+		return err
 	}
 	_, found, err := find[models.Actor](tx.db, "id = ?", id)
 	if err != nil || found {

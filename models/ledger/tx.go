@@ -86,6 +86,11 @@ func (l *Ledger) within(db *gorm.DB, by models.Principal, fn func(*Tx) error) er
 // replay check, change, request record. in are the canonical arguments: everything that
 // tells this call from another one, free texts included.
 func write[T any](ctx context.Context, l *Ledger, c *Call, operation string, in args, fn func(*Tx) (T, error)) (T, error) {
+	return writeAt(ctx, l, full, c, operation, in, fn)
+}
+
+// writeAt is write with the durability of what is written.
+func writeAt[T any](ctx context.Context, l *Ledger, d durability, c *Call, operation string, in args, fn func(*Tx) (T, error)) (T, error) {
 	var out T
 	if err := checkLimits(in); err != nil {
 		return out, err
@@ -97,14 +102,14 @@ func write[T any](ctx context.Context, l *Ledger, c *Call, operation string, in 
 	if err := checkCallSecrets(c, canonical); err != nil {
 		return out, l.secretRefused(ctx, c, operation, in, err)
 	}
-	return commit(ctx, l, c, operation, canonical, fn)
+	return commit(ctx, l, d, c, operation, canonical, fn)
 }
 
 // commit runs one operation whose arguments have passed their checks: replay check,
 // change, request record.
-func commit[T any](ctx context.Context, l *Ledger, c *Call, operation string, canonical []byte, fn func(*Tx) (T, error)) (T, error) {
+func commit[T any](ctx context.Context, l *Ledger, d durability, c *Call, operation string, canonical []byte, fn func(*Tx) (T, error)) (T, error) {
 	var out T
-	err := l.transact(ctx, full, c.By, func(tx *Tx) error {
+	err := l.transact(ctx, d, c.By, func(tx *Tx) error {
 		done, err := tx.replay(c, operation, canonical, &out)
 		if done || err != nil {
 			return err

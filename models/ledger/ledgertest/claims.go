@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"strings"
 	"time"
 
 	"coxswain/models"
@@ -23,6 +24,7 @@ func claimTests() map[string]func(*env) {
 		"claim/questions_close_with_the_former_run":  claimClosesQuestions,
 		"claim/team_ttl_is_the_default":              claimTeamTTL,
 		"claim/human_and_integrator_may_claim_a_run": claimRoles,
+		"claim/session_fields_are_checked":           claimFieldsChecked,
 	}
 }
 
@@ -205,5 +207,24 @@ func claimRoles(e *env) {
 	for id, by := range map[string]models.Principal{"one": ann, "two": boss} {
 		e.create(id)
 		same(e, "holder", e.claim(by, id).Assignment.ClaimedBy, by.ActorID)
+	}
+}
+
+// Session fields stand in lists and behind links.
+func claimFieldsChecked(e *env) {
+	e.create("one")
+	for field, change := range map[string]func(*ledger.ClaimRequest){
+		"interactive_url": func(r *ledger.ClaimRequest) { r.InteractiveURL = "javascript:alert(1)" },
+		"session_ref":     func(r *ledger.ClaimRequest) { r.SessionRef = "a\x1b[2Jb" },
+		"branch":          func(r *ledger.ClaimRequest) { r.Branch = strings.Repeat("b", ledger.MaxTitle+1) },
+		"worktree_path":   func(r *ledger.ClaimRequest) { r.WorktreePath = "/" + strings.Repeat("p", ledger.MaxPlace) },
+	} {
+		request := ledger.ClaimRequest{AssignmentID: "one"}
+		change(&request)
+		refusal := e.unchanged("one", models.CodeInvalidArgument, func() error {
+			_, err := e.l.ClaimAssignment(e.ctx, ledger.As(agentA), request)
+			return err
+		})
+		same(e, "field", refusal.Details["field"], any(field))
 	}
 }

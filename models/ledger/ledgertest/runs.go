@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"strings"
 	"time"
 
 	"coxswain/models"
@@ -38,6 +39,12 @@ func heartbeat(e *env) {
 	same(e, "summary", last.Payload["summary"], any("reading"))
 	_, err = e.l.HeartbeatRun(e.ctx, ledger.As(agentA), "run_none", "x")
 	e.refused(models.CodeNotFound, err)
+	for _, summary := range []string{strings.Repeat("x", ledger.MaxText+1), "a\x00b"} {
+		e.unchanged("one", models.CodeInvalidArgument, func() error {
+			_, err := e.l.HeartbeatRun(e.ctx, ledger.As(agentA), c.Run.ID, summary)
+			return err
+		})
+	}
 }
 
 func heartbeatRenews(e *env) {

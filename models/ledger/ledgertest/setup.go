@@ -109,6 +109,10 @@ func teamUpsert(e *env) {
 	e.refused(models.CodeInvalidArgument, err)
 	_, err = e.l.CreateTeam(e.ctx, ledger.As(ann), ledger.NewTeam{ID: "lost", WorkspaceID: "nowhere"})
 	e.refused(models.CodeNotFound, err)
+	for _, n := range []ledger.NewTeam{{ID: "lost"}, {ID: "lost", WorkspaceID: space, OwnerActorID: "two words"}, {ID: "lost", WorkspaceID: space, OwnerActorID: "-x"}} {
+		_, err = e.l.CreateTeam(e.ctx, ledger.As(ann), n)
+		e.refused(models.CodeInvalidArgument, err)
+	}
 	teams, err := e.l.Teams(e.ctx, space)
 	e.ok(err)
 	same(e, "teams of the workspace", len(teams), 2)
