@@ -127,6 +127,10 @@ func sentence(e models.Event) string {
 		return e.Status + " by " + e.ActorID
 	case models.EventInterventionRequested:
 		return "needs a person: " + get("prompt")
+	case models.EventSteerRequested:
+		return e.ActorID + " says: " + get("message")
+	case models.EventInterruptRequested:
+		return strings.TrimRight("stopped by "+e.ActorID+": "+get("reason"), ": ")
 	case models.EventAssignmentCancelled, models.EventAssignmentSuperseded, models.EventRunStale, models.EventAdapterUnavailable:
 		return e.Type
 	}

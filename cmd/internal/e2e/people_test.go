@@ -68,7 +68,7 @@ func steerWorksOn(h *home, l *ledger.Ledger) {
 	}
 	h.fails(2, "INVALID_ARGUMENT", "run", "steer", "--message", "too late", run.ID)
 	h.tells(run.ID, "turn started", "says: go on with the small solution", "worker_steer "+said.Message.ID+" is in turn",
-		"mcpToolCall: cox/submit_handoff", "handed off by", "turn completed", "integrator_accepted by")
+		"mcpToolCall: cox/get_assignment_detail", "handed off by", "turn completed", "integrator_accepted by")
 }
 
 // tells checks that the log of a run holds texts in an order, and that the one
