@@ -98,7 +98,7 @@ func (s *serverStore) access() Access {
 		}
 	}
 	for _, path := range []string{os.Getenv("PGPASSFILE"), homeFile(".pgpass"), os.Getenv("PGSERVICEFILE"), homeFile(".pg_service.conf")} {
-		if _, err := os.Stat(path); err == nil && filepath.IsAbs(path) {
+		if _, err := os.Stat(path); err == nil && filepath.IsAbs(path) { //nolint:gosec // the user's own files are only looked for
 			a.Private = append(a.Private, path)
 		}
 	}

@@ -33,7 +33,7 @@ func unstorable(e *env) {
 }
 
 func letters(e *env) {
-	const text = "Zażółć gęślą jaźń – 漢字 ‏עברית 🜚 \"quoted\" \\ back % _ ' $1 ?"
+	const text = "Zażółć gęślą jaźń – 漢字 עברית 🜚 \"quoted\" \\ back % _ ' $1 ?"
 	e.create("one", func(n *models.NewAssignment) {
 		n.Title, n.AcceptanceCriteria, n.Metadata = text, []string{text}, map[string]any{text: text}
 	})

@@ -26,7 +26,8 @@ const (
 type server struct {
 	dir   string // of the socket, the data and the log
 	cmd   *exec.Cmd
-	ended chan error
+	ended chan struct{} // closed at its end,
+	end   error         // of which this is the reason
 }
 
 // launch makes a cluster and waits until it answers.
@@ -39,7 +40,7 @@ func launch() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{dir: dir, ended: make(chan error, 1)}
+	s := &server{dir: dir, ended: make(chan struct{})}
 	if err := errors.Join(s.initialise(bin), s.run(bin)); err != nil {
 		s.stop()
 		return nil, err
@@ -119,7 +120,8 @@ func (s *server) run(bin string) error {
 		err := s.cmd.Start()
 		started <- err
 		if err == nil {
-			s.ended <- s.cmd.Wait()
+			s.end = s.cmd.Wait()
+			close(s.ended)
 		}
 		_ = log.Close() // written by the child
 	}()
@@ -139,9 +141,9 @@ func (s *server) await() error {
 			return conn.Close(ctx)
 		}
 		select {
-		case end := <-s.ended:
+		case <-s.ended:
 			s.cmd = nil
-			return fmt.Errorf("postgres ended at once: %w", errors.Join(end, err))
+			return fmt.Errorf("postgres ended at once: %w", errors.Join(s.end, err))
 		case <-ctx.Done():
 			return fmt.Errorf("postgres did not answer: %w", err)
 		case <-time.After(20 * time.Millisecond):
