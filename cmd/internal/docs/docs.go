@@ -159,7 +159,7 @@ var numbers = regexp.MustCompile(`\d+`)
 // Find looks for the lines of a step in what was printed, in any order. Times and
 // numbers may differ, and so may the width of gaps. It returns those that are missing
 // and the end of the last one found.
-func (s Step) Find(printed string) (missing []string, end int) {
+func (s *Step) Find(printed string) (missing []string, end int) {
 	for _, want := range s.Shown {
 		at := pattern(want).FindStringIndex(printed)
 		if at == nil {

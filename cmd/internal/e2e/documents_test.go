@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -200,11 +201,11 @@ func (m *terminal) watch(s docs.Step) {
 // close presses Ctrl-C in every other terminal, the last one first.
 func (m *terminal) close() {
 	m.t.Helper()
-	for i := len(m.going) - 1; i >= 0; i-- {
-		if p := m.going[i]; !p.hasEnded() {
+	for _, p := range slices.Backward(m.going) {
+		if !p.hasEnded() {
 			p.signal(os.Interrupt)
 		}
-		m.going[i].ends(0, time.Minute)
+		p.ends(0, time.Minute)
 	}
 }
 

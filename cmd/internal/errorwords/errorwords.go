@@ -10,6 +10,7 @@ package errorwords
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"coxswain/models"
@@ -34,11 +35,10 @@ func Check(stdout []byte, exit int) error {
 	if !bytes.HasPrefix(bytes.TrimSpace(stdout), []byte("{")) {
 		return nil
 	}
-	for decoder := json.NewDecoder(bytes.NewReader(stdout)); decoder.More(); {
-		var d document
-		if err := decoder.Decode(&d); err != nil {
-			return nil // cut off, or of another shape: not a failure's document
-		}
+	decoder := json.NewDecoder(bytes.NewReader(stdout))
+	// The end, or a text that is cut off or of another shape, ends it: none of them is
+	// a failure's document.
+	for d := (document{}); decoder.Decode(&d) == nil; d = (document{}) {
 		if err := d.check(exit); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (d document) check(exit int) error {
 		return nil
 	}
 	if d.Error == nil || d.Error.Code == "" {
-		return fmt.Errorf("a failure names no code")
+		return errors.New("a failure names no code")
 	}
 	facts, known := d.Error.Code.Facts()
 	switch {
