@@ -102,7 +102,7 @@ func (o *observer) limits(e codex.Event) {
 }
 
 // run writes until ctx ends; what is queued then is read from the thread again at
-// the next start.
+// the next start, and progress is written a last time.
 func (o *observer) run(ctx context.Context) error {
 	t := time.NewTicker(flushInterval)
 	defer t.Stop()
@@ -113,9 +113,17 @@ func (o *observer) run(ctx context.Context) error {
 		case <-t.C:
 			o.flush(ctx)
 		case <-ctx.Done():
+			o.lastFlush(ctx)
 			return nil
 		}
 	}
+}
+
+// lastFlush writes what was collected when the worker stops, within a moment.
+func (o *observer) lastFlush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	o.flush(ctx)
 }
 
 // persist writes a fact. A ledger that is busy or away is waited for, since an end

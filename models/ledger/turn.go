@@ -116,7 +116,11 @@ func (l *Ledger) TurnProgress(ctx context.Context, r TurnReport) error {
 	return l.onThread(ctx, normal, r.ThreadID, func(tx *Tx, b models.Binding) error {
 		columns := map[string]any{"items": r.Items, "last_item": r.LastItem, "progress_at": tx.ms()}
 		putTokens(columns, r.Tokens)
-		if _, err := tx.swap(&models.Turn{}, columns, "id = ? AND status = 'active'", r.TurnID); err != nil {
+		active, err := tx.swap(&models.Turn{}, columns, "id = ? AND status = 'active'", r.TurnID)
+		if err == nil && !active {
+			err = tx.learnTokens(r)
+		}
+		if err != nil {
 			return err
 		}
 		run, err := tx.runOf(b)
@@ -128,6 +132,30 @@ func (l *Ledger) TurnProgress(ctx context.Context, r TurnReport) error {
 		}
 		return tx.prolong(run)
 	})
+}
+
+// learnTokens fills in the totals of a turn that was recorded as ended without any,
+// as after a kill: its thread tells them when it is loaded again.
+func (tx *Tx) learnTokens(r TurnReport) error {
+	if r.Tokens.Total == 0 {
+		return nil
+	}
+	columns := map[string]any{"tokens_incomplete": false}
+	putTokens(columns, r.Tokens)
+	learnt, err := tx.swap(&models.Turn{}, columns, "id = ? AND thread_id = ? AND tokens_incomplete = ?", r.TurnID, r.ThreadID, true)
+	if err != nil || !learnt {
+		return err
+	}
+	turn, err := get[models.Turn](tx.db, "turn", r.TurnID)
+	if err != nil || turn.RunID == "" {
+		return err
+	}
+	_, columns["tokens_incomplete"], err = find[models.Turn](tx.db, "run_id = ? AND tokens_incomplete = ?", turn.RunID, true)
+	if err != nil {
+		return err
+	}
+	_, err = tx.swap(&models.Run{}, columns, "id = ? AND tokens_total <= ?", turn.RunID, r.Tokens.Total)
+	return err
 }
 
 func putTokens(columns map[string]any, t models.TokenUsage) {

@@ -17,7 +17,8 @@ const absentThread = "01890000-0000-7000-8000-000000000000"
 func testRestart(t *testing.T, s Setup) {
 	b := open(t, s)
 	thread := b.thread()
-	b.events.WaitEnded(t, b.turn(thread.ID, "msg-1", "@say one").ID)
+	first := b.turn(thread.ID, "msg-1", "@say one")
+	b.events.WaitEnded(t, first.ID)
 	b.close()
 
 	b = open(t, s)
@@ -29,6 +30,9 @@ func testRestart(t *testing.T, s Setup) {
 	if !b.holds(thread.ID, "msg-1") {
 		t.Error("the history lost the client message id")
 	}
+	b.events.Wait(t, "the totals of the thread, in the name of its last turn", func(e codex.Event) bool {
+		return e.Type == codex.EventTokens && e.TurnID == first.ID && e.Tokens.Total > 0
+	})
 	turn := b.turn(thread.ID, "msg-2", "@say two")
 	if end := b.events.WaitEnded(t, turn.ID); end.Status != codex.TurnCompleted {
 		t.Errorf("turn after the restart ended as %+v", end)

@@ -130,7 +130,7 @@ func TestTokensGrowOverTurnsAndHosts(t *testing.T) {
 		}
 		last = e.Tokens
 	}
-	if n != 2 || last.Output < 3 {
+	if n != 3 || last.Output < 3 { // one at the resume and one of each turn
 		t.Errorf("%d token events, the last %+v", n, last)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"coxswain/activities/codex"
 )
@@ -69,7 +70,19 @@ func (h *host) ResumeThread(ctx context.Context, threadID string, spec codex.Thr
 	if err := h.add(ctx, t); err != nil {
 		return codex.Thread{}, errors.Join(err, t.lock.release())
 	}
+	h.tellTokens(t)
 	return t.view(), nil
+}
+
+// tellTokens reports the totals of a thread that was loaded from its history, in
+// the name of its last turn, as Codex does.
+func (h *host) tellTokens(t *thread) {
+	t.mu.Lock()
+	total, turns := t.rec.Tokens, t.rec.Turns
+	t.mu.Unlock()
+	if total.Total > 0 && len(turns) > 0 {
+		h.hub.emit(codex.Event{Type: codex.EventTokens, ThreadID: t.id, TurnID: turns[len(turns)-1].ID, At: time.Now().UTC(), Tokens: codex.Tokens(total)})
+	}
 }
 
 // load locks a stored thread and reads it.
