@@ -112,3 +112,37 @@ func TestLiveAPersonStopsARunAndLetsItGoOn(t *testing.T) {
 	r.toldOnce(l)
 	r.intact()
 }
+
+// Words that the turn cannot read yet, since a command runs, are delivered once it
+// can, and never a second time.
+func TestLiveWordsWaitBehindARunningCommand(t *testing.T) {
+	t.Parallel()
+	const mark = "988.5"
+	r := newRig(t, agents(func(t turn) reply {
+		switch {
+		case t.steered():
+			return work(t.asWorker("one"))
+		case t.at() == 0: // longer than a receipt is waited for
+			return codextest.Exec(t.id(), "sleep 15 && sleep "+mark)
+		}
+		return reply{Pause: true}
+	}))
+	r.team()
+	r.assign("one", "Write one file", outFile("one"))
+	s := r.up("--exit-when-done")
+	l := r.made()
+	run := r.awaitRun(l, "one", "works", func(d ledger.RunDetail) bool { return len(d.Turns) == 1 })
+	said := object(r.must("run", "steer", "--message", "Write it now", run.ID), "message")
+	wantStatus(t, s.finish(), "accepted", "one")
+
+	run = r.onlyRun(l, "one")
+	wantTurns(t, run, models.TurnCompleted)
+	r.wasTold(run.SessionRef, []string{"Your assignment is `one`"}, []string{"Write it now"})
+	for _, m := range run.Messages {
+		if m.ID == text(said, "message_id") && (m.State != models.OutboxDelivered || m.TurnID != run.Turns[0].ID) {
+			t.Errorf("the receipt is %+v, want it in turn %s", m, run.Turns[0].ID)
+		}
+	}
+	r.until("no command is left", func(context.Context) (bool, error) { return sleepers(t, mark, r.repo) == 0, nil })
+	r.intact()
+}
