@@ -11,7 +11,7 @@ import (
 // readme fills the tables of README.md.
 func readme(before string) (string, error) {
 	after := before
-	for name, table := range map[string]string{"commands": commandTable(), "exit codes": exitTable()} {
+	for name, table := range map[string]string{"commands": commandTable(), "settings": settingTable(), "exit codes": exitTable()} {
 		var err error
 		if after, err = between(after, name, table); err != nil {
 			return "", err
@@ -54,6 +54,30 @@ func spelled(c cli.Command) string {
 		return c.Name
 	}
 	return c.Name + " " + c.Argument
+}
+
+func settingTable() string {
+	var b strings.Builder
+	b.WriteString("| flag | variable | key in the file | what it is |\n|---|---|---|---|\n")
+	for _, s := range cli.Settings() {
+		usage := strings.ReplaceAll(s.Usage, "<", "&lt;") // or it would be taken for HTML
+		if s.Default != "" && s.Default != "0" {
+			usage += "; default: " + s.Default
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Flag, code(s.Environment), code([]string{s.Key}), usage)
+	}
+	return b.String()
+}
+
+// code marks words as code, but for empty ones.
+func code(words []string) string {
+	var out []string
+	for _, w := range words {
+		if w != "" {
+			out = append(out, "`"+w+"`")
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func exitTable() string {

@@ -1,6 +1,10 @@
 package cli
 
-import urfave "github.com/urfave/cli/v2"
+import (
+	"slices"
+
+	urfave "github.com/urfave/cli/v2"
+)
 
 // Command describes one command of the tree, for the documents.
 type Command struct {
@@ -23,6 +27,24 @@ func described(commands []*urfave.Command) []Command {
 		if !c.Hidden {
 			out = append(out, Command{Name: c.Name, Aliases: c.Aliases, Usage: c.Usage, Argument: c.ArgsUsage, Commands: described(c.Subcommands)})
 		}
+	}
+	return out
+}
+
+// Setting describes one setting that more than one command has, for the documents.
+type Setting struct {
+	Flag        string
+	Environment []string // in order of precedence
+	Key         string   // in the configuration file, "" when it is not allowed there
+	Default     string
+	Usage       string // one line
+}
+
+// Settings describes the settings in the order of config show.
+func Settings() []Setting {
+	var out []Setting
+	for _, o := range slices.Concat(commonOptions(), shownOptions()) {
+		out = append(out, Setting{Flag: "--" + o.name, Environment: o.env, Key: o.key, Default: o.fallback, Usage: o.usage})
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package docs_test
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,5 +43,30 @@ func TestFindAllowsOtherNumbersAndGapsOnly(t *testing.T) {
 	}
 	if missing, _ := step.Find("Team bow, 3 of 4\nalready, node so\nat 9:00:01 or later\n"); strings.Join(missing, "|") != "Team crew,  3 of 4|ready, node …|at 10:11:12" {
 		t.Errorf("missing %q", missing)
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+
+func TestLinksLeadToFiles(t *testing.T) {
+	files, err := docs.Files(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range link.FindAllStringSubmatch(string(text), -1) {
+			seen++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), match[1])); err != nil {
+				t.Errorf("%s: %v", filepath.Base(file), err)
+			}
+		}
+	}
+	if seen < 4 {
+		t.Fatalf("only %d links were found", seen)
 	}
 }
