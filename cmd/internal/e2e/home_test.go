@@ -188,13 +188,19 @@ const (
 // commands run in it.
 func (h *home) site(team ...string) {
 	h.t.Helper()
+	h.cwd = h.repository()
+	h.ok(&struct{}{}, "workspace", "add", "--id", theSite, h.cwd)
+	h.ok(&struct{}{}, append(append([]string{"team", "create", "--workspace", theSite}, team...), theTeam)...)
+}
+
+// repository makes a repository with one commit.
+func (h *home) repository() string {
+	h.t.Helper()
 	repo := filepath.Dir(h.write("repo/README.md", "# Site\n", 0o644))
 	h.git(repo, "init", "--quiet", "--initial-branch=main")
 	h.git(repo, "add", "--all")
 	h.git(repo, "commit", "--quiet", "--message=Start")
-	h.cwd = repo
-	h.ok(&struct{}{}, "workspace", "add", "--id", theSite, repo)
-	h.ok(&struct{}{}, append(append([]string{"team", "create", "--workspace", theSite}, team...), theTeam)...)
+	return repo
 }
 
 // assign creates an assignment with a path of its own and a behaviour of the fake

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -152,4 +153,54 @@ func TestCutConnectionsLoseNothing(t *testing.T) {
 			t.Errorf("%s has %d handoffs", id, n)
 		}
 	}
+}
+
+// TestTwoNodesShareALedger lets two workers with repositories and state directories of
+// their own, as on two machines, serve one ledger and one Temporal.
+func TestTwoNodesShareALedger(t *testing.T) {
+	t.Parallel()
+	e := shared.get(t)
+	one, two := newHome(t), newHome(t)
+	address := pgtest.Address(t)
+	one.env["COX_DB"], two.env["COX_DB"] = address, address
+	one.site()
+	doc, _ := two.fails(7, "LEDGER_UNAVAILABLE", "assignment", "list")
+	if !strings.Contains(doc.Error.Next, "ledger.key") {
+		t.Errorf("what helps is %q", doc.Error.Next)
+	}
+	key, err := os.ReadFile(filepath.Join(one.state(), "ledger.key"))
+	if err == nil {
+		err = errors.Join(os.MkdirAll(two.state(), 0o700), os.WriteFile(filepath.Join(two.state(), "ledger.key"), key, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	two.cwd = two.repository()
+	two.ok(&struct{}{}, "workspace", "add", "--id", "other", two.cwd)
+	two.ok(&struct{}{}, "team", "create", "--workspace", "other", "others")
+	one.assign("here", "")
+	one.ok(&struct{}{}, "assignment", "create", "--team", "others", "--id", "there", "--title", "Do it there", "--path", "there.txt")
+
+	first, second := one.start(upFor(e, theTeam)...), two.start(upFor(e, "others")...)
+	first.ends(0, 5*time.Minute)
+	second.ends(0, 5*time.Minute)
+	nodes := map[string]string{}
+	var list struct{ Runs []models.Run }
+	two.ok(&list, "run", "list")
+	for _, r := range list.Runs {
+		nodes[r.AssignmentID] = r.NodeID
+	}
+	if len(nodes) != 2 || nodes["here"] == nodes["there"] || nodes["there"] != ledger.LocalNodeID(two.state()) {
+		t.Errorf("the runs were at %v", nodes)
+	}
+	for _, id := range []string{"here", "there"} {
+		if a := two.shown(id); a.Status != models.AssignmentAccepted {
+			t.Errorf("%s is %s", id, a.Status)
+		}
+	}
+}
+
+// upFor covers one team on the shared Temporal until its work has ended.
+func upFor(e engine, team string) []string {
+	return []string{"up", "--adapter", "fake", "--exit-when-done", "--address", e.Address, "--team", team, "--review-nudge-interval", "1s"}
 }
