@@ -64,6 +64,9 @@ func reviewShow(ctx context.Context, in *call) error {
 		if err != nil {
 			return err
 		}
+		if c.Stat != nil && c.Note == "" && v.Assignment.HandoffEventID != v.Event.ID {
+			c.Note = "these are the files as they are now; they may have changed since this handoff"
+		}
 		v.Changes = &c
 	}
 	return in.answer(fields{"review": v}, func(p *printer) { in.handoffView(p, v) })

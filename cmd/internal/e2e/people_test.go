@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"coxswain/cmd/internal/doctor"
 	"coxswain/models"
 	"coxswain/models/ledger"
 )
@@ -29,6 +30,8 @@ func TestAPersonSteersAndStopsRuns(t *testing.T) {
 			check(&sub, l)
 		})
 	}
+	allStopped(h, l)
+	healthy(h, e)
 	within(t, time.Minute, "no agent outlives its turn", func() bool {
 		return !strings.Contains(fmt.Sprint(h.processes()), "fake-agent")
 	})
@@ -112,5 +115,57 @@ func interruptWaits(h *home, l *ledger.Ledger) {
 	h.oneThread(l, "stopped", 1)
 	if ended := h.turns(l, "stopped"); len(ended) != 2 {
 		h.t.Errorf("%d turns, want the stopped one and the one after the answer", len(ended))
+	}
+}
+
+// allStopped stops the whole team at once: the loop is off, the one run that works
+// waits for a person, and its answer lets it finish although the loop stays off.
+func allStopped(h *home, l *ledger.Ledger) {
+	h.t.Helper()
+	h.assign("halted", "hang_told")
+	run := h.hangs(l, "halted")
+	var doc struct{ Stopped ledger.Stopped }
+	h.ok(&doc, "stop", "--team", theTeam, "--reason", "the disk is full")
+	if len(doc.Stopped.Questions) != 1 || doc.Stopped.Questions[0].RunID != run.ID || len(doc.Stopped.Loops) != 1 {
+		h.t.Fatalf("stopped %+v", doc.Stopped)
+	}
+	h.becomes("halted", models.AssignmentAwaitingHuman)
+	h.assign("later", "")
+	var inbox struct {
+		Inbox []struct {
+			models.InboxEntry
+			Command string
+		}
+	}
+	h.ok(&inbox, "inbox")
+	if len(inbox.Inbox) != 1 || inbox.Inbox[0].Kind != models.InboxRecovery || inbox.Inbox[0].AssignmentID != "halted" {
+		h.t.Fatalf("the inbox is %+v", inbox.Inbox)
+	}
+	h.pasted(inbox.Inbox[0].Command)
+	h.becomes("halted", models.AssignmentAccepted)
+	h.oneThread(l, "halted", 1)
+	if a := h.shown("later"); a.Status != models.AssignmentReady {
+		h.t.Errorf("with the loop off a new assignment is %s", a.Status)
+	}
+}
+
+// pasted runs a command line of cox as a shell would.
+func (h *home) pasted(line string) {
+	h.t.Helper()
+	cmd := h.command("/bin/sh", "-c", strings.Replace(line, "cox ", "\""+built.cox+"\" ", 1))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		h.t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// healthy: the doctor finds the worker and the engine that serve this ledger.
+func healthy(h *home, e engine) {
+	h.t.Helper()
+	var doc struct{ Checks []doctor.Check }
+	h.ok(&doc, "doctor", "--adapter", "fake", "--address", e.Address)
+	for _, c := range doc.Checks {
+		if c.Status != doctor.OK && c.Status != doctor.Skipped {
+			h.t.Errorf("%s is %s: %s", c.Name, c.Status, c.Detail)
+		}
 	}
 }
