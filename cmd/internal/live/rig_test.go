@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"coxswain/activities/codex/codextest"
+	"coxswain/cmd/internal/errorwords"
 	"coxswain/models/ledger"
 )
 
@@ -115,6 +116,9 @@ func (r *rig) cox(args ...string) (map[string]any, int) {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		r.t.Fatalf("cox %v: %v", args, err)
+	}
+	if err := errorwords.Check(out, cmd.ProcessState.ExitCode()); err != nil {
+		r.t.Errorf("cox %v: %v", args, err)
 	}
 	doc := map[string]any{}
 	if err := json.Unmarshal(out, &doc); err != nil {
