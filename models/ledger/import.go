@@ -82,8 +82,7 @@ func checkEntries(c *Call, r ImportRequest) ([]models.ImportProblem, []byte, err
 				err = scanSecrets(text)
 			}
 		}
-		var refusal *models.Error
-		if errors.As(err, &refusal) {
+		if refusal, ok := errors.AsType[*models.Error](err); ok {
 			problems = append(problems, models.ProblemOf(i, n.ID, refusal))
 		} else if err != nil {
 			return nil, nil, err
@@ -131,8 +130,8 @@ func (tx *Tx) importPlan(r ImportRequest, problems []models.ImportProblem) ([]Im
 
 // fail notes a refusal of one entry; an error without a code ends the import.
 func (p *planImport) fail(i int, err error) error {
-	var refusal *models.Error
-	if err == nil || !errors.As(err, &refusal) {
+	refusal, ok := errors.AsType[*models.Error](err)
+	if !ok {
 		return err
 	}
 	p.problems = append(p.problems, models.ProblemOf(i, p.request.Entries[i].ID, refusal))
@@ -175,33 +174,30 @@ func (p *planImport) load() error {
 // judge checks every entry by itself and decides what is to be done with it.
 func (p *planImport) judge() error {
 	for i, n := range p.request.Entries {
-		if err := p.fail(i, models.CheckID("assignment_id", n.ID)); err != nil {
-			return err
-		}
-		at := p.place(n)
-		if err := p.fail(i, at.err); err != nil {
-			return err
-		}
-		a, wrong := contract(n, at.ws)
-		for _, w := range wrong {
-			if err := p.fail(i, w); err != nil {
-				return err
-			}
-		}
-		if at.err == nil && len(wrong) == 0 {
-			if err := p.fail(i, p.mayTouch(a)); err != nil {
-				return err
-			}
-		}
-		a.CreatedBy, a.CreatedAt, a.UpdatedAt = p.By.ActorID, p.Now, p.Now
-		p.wanted[i], p.out[i] = a, Imported{Assignment: a, Outcome: models.ImportCreated, Changed: []string{}}
-		if old, known := p.stored[n.ID]; known && at.err == nil && len(wrong) == 0 {
-			if err := p.fail(i, p.compare(i, old)); err != nil {
+		for _, wrong := range p.judgeEntry(i, n) {
+			if err := p.fail(i, wrong); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// judgeEntry makes the row of an entry and lists what is wrong with it.
+func (p *planImport) judgeEntry(i int, n models.NewAssignment) []error {
+	at := p.place(n)
+	a, wrong := contract(n, at.ws)
+	a.CreatedBy, a.CreatedAt, a.UpdatedAt = p.By.ActorID, p.Now, p.Now
+	p.wanted[i], p.out[i] = a, Imported{Assignment: a, Outcome: models.ImportCreated, Changed: []string{}}
+	wrong = append([]error{models.CheckID("assignment_id", n.ID), at.err}, wrong...)
+	if errors.Join(wrong...) != nil {
+		return wrong
+	}
+	wrong = []error{p.mayTouch(a)}
+	if old, known := p.stored[n.ID]; known {
+		wrong = append(wrong, p.compare(i, old))
+	}
+	return wrong
 }
 
 // place finds the workspace of an entry, each pair of names once.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -116,7 +117,8 @@ func (in *call) patch(ctx context.Context, l *ledger.Ledger) (models.AssignmentP
 	if err := in.patchMetadata(ctx, l, p.Metadata); err != nil {
 		return p, err
 	}
-	return p, in.clear(&p)
+	err := in.clear(&p)
+	return p, err
 }
 
 // patchMetadata collects the keys of the metadata that change.
@@ -125,9 +127,7 @@ func (in *call) patchMetadata(ctx context.Context, l *ledger.Ledger, into map[st
 	if err != nil {
 		return err
 	}
-	for key, v := range given {
-		into[key] = v
-	}
+	maps.Copy(into, given)
 	if in.given("description") {
 		into["description"] = in.text("description")
 	}

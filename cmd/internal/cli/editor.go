@@ -79,7 +79,7 @@ func (in *call) edit(ctx context.Context, id string, text []byte) (name string, 
 			editor = v
 		}
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file.Name()) //nolint:gosec // the person's own editor, as Git runs it
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file.Name())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in.io.In, in.io.Out, in.io.Err
 	if in.json {
 		cmd.Stdout = in.io.Err

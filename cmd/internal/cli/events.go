@@ -70,7 +70,7 @@ func events(ctx context.Context, in *call) error {
 	if in.on("reverse") {
 		slices.Reverse(found)
 	}
-	return eventListing().print(in, found, fields{"events": found, "next_after": next})
+	return eventListing().present(in, found, fields{"events": found, "next_after": next})
 }
 
 // eventFilter checks what narrows the events: ids that are not in the ledger, statuses
@@ -141,10 +141,10 @@ func (in *call) followEvents(ctx context.Context, l *ledger.Ledger, f ledger.Eve
 
 // quietly ends an interrupted follower without an error.
 func quietly(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // followFrom finds the sequence after which to follow, and shows the last events
@@ -235,17 +235,18 @@ func (in *call) eventLine() (func(models.Event) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := func(e models.Event) (string, error) { return f.render(e) }
-	switch {
-	case in.json || f.word == formatJSONL:
-		line = func(e models.Event) (string, error) { return templateJSON(e) }
-	case f.word == formatIDs:
-		line = func(e models.Event) (string, error) { return e.ID, nil }
-	case f.word == formatText:
-		line = func(e models.Event) (string, error) { return eventText(e), nil }
-	}
 	return func(e models.Event) error {
-		return in.lines(1, func(int) (string, error) { return line(e) })
+		return in.lines(1, func(int) (string, error) {
+			switch {
+			case in.json || f.word == formatJSONL:
+				return templateJSON(e)
+			case f.word == formatIDs:
+				return e.ID, nil
+			case f.word == formatText:
+				return eventText(e), nil
+			}
+			return f.render(e)
+		})
 	}, nil
 }
 

@@ -77,7 +77,7 @@ func (s listing[T]) answer(ctx context.Context, in *call, l *ledger.Ledger, rows
 	if n := in.whole("limit"); n > 0 && n < total {
 		kept = kept[:n]
 	}
-	return s.print(in, kept, fields{s.key: kept, "total": total})
+	return s.present(in, kept, fields{s.key: kept, "total": total})
 }
 
 // check refuses words that no row could fit, before the rows are looked at.
@@ -135,18 +135,18 @@ func (s listing[T]) knownActor(ctx context.Context, in *call, l *ledger.Ledger, 
 	return err
 }
 
-// print shows rows in the format that was asked for.
-func (s listing[T]) print(in *call, rows []T, doc fields) error {
+// present shows rows in the format that was asked for.
+func (s listing[T]) present(in *call, rows []T, doc fields) error {
 	f, err := in.listFormat()
 	if err != nil {
 		return err
 	}
-	switch {
-	case f.word == formatText:
+	switch f.word {
+	case formatText:
 		return in.answer(doc, func(p *printer) { s.table(p, rows) })
-	case f.word == formatIDs:
+	case formatIDs:
 		return in.lines(len(rows), func(i int) (string, error) { return clean(s.id(rows[i])), nil })
-	case f.word == formatJSONL:
+	case formatJSONL:
 		return in.lines(len(rows), func(i int) (string, error) { return templateJSON(rows[i]) })
 	}
 	return in.lines(len(rows), func(i int) (string, error) { return f.render(rows[i]) })

@@ -97,8 +97,8 @@ func compareValues(a, b reflect.Value) int {
 	case reflect.Int, reflect.Int64:
 		return cmp.Compare(a.Int(), b.Int())
 	default:
-		at, _ := a.Interface().(time.Time)
-		bt, _ := b.Interface().(time.Time)
+		at, _ := reflect.TypeAssert[time.Time](a)
+		bt, _ := reflect.TypeAssert[time.Time](b)
 		return at.Compare(bt)
 	}
 }

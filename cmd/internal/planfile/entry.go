@@ -18,7 +18,7 @@ type Entry struct {
 
 // Line is the line in which a field stands, as the ledger names it; that of what
 // holds it, or of the entry, where the field itself was left out.
-func (e Entry) Line(field string) int {
+func (e *Entry) Line(field string) int {
 	for path := field; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
 		for _, known := range []string{path, strings.TrimPrefix(path, "metadata.")} {
 			if row, ok := e.rows[known]; ok {
@@ -57,7 +57,7 @@ func (p *Plan) add(other Plan) {
 func (p *Plan) Refused(problems []models.ImportProblem) {
 	read := slices.Clone(p.Problems)
 	for _, found := range problems {
-		e := p.Entries[found.Entry]
+		e := &p.Entries[found.Entry]
 		known := slices.ContainsFunc(read, func(r Problem) bool {
 			return r.File == e.File && r.Field == found.Field && r.AssignmentID == e.ID
 		})

@@ -66,11 +66,11 @@ func canonical(key string) string {
 }
 
 func (f fields) unknown(key string, known []string) {
-	text := fmt.Sprintf("is no key here; the keys are %s", strings.Join(known, ", "))
 	if near := models.Nearest(key, known); near != "" {
-		text = fmt.Sprintf("is no key here. Did you mean %s?", near)
+		f.fail(key, "is no key here. Did you mean %s?", near)
+		return
 	}
-	f.fail(key, "%s", text)
+	f.fail(key, "is no key here; the keys are %s", strings.Join(known, ", "))
 }
 
 // keys are those that the entry may have, and at the top of a file the one that makes
@@ -198,7 +198,7 @@ func (f fields) whole(key string, v any) int {
 		return int(v)
 	case uint64:
 		if v <= math.MaxInt32 {
-			return int(v) //nolint:gosec // bounded by the line above
+			return int(v)
 		}
 	}
 	f.fail(key, "must be a whole number, not %s", named(v))

@@ -67,7 +67,8 @@ func (r *reader) described(d document, v map[string]any, b block, otherwise stri
 	if _, named := v["title"]; named {
 		text = b.body
 	} else if title != "" {
-		v["title"], d.rows["title"] = title, b.bodyBefore+1+strings.Count(b.body[:strings.Index(b.body, title)], "\n")
+		blank := len(b.body) - len(strings.TrimLeft(b.body, " \t\r\n"))
+		v["title"], d.rows["title"] = title, b.bodyBefore+1+strings.Count(b.body[:blank], "\n")
 	}
 	own, _ := v["description"].(string)
 	if text = strings.TrimSpace(strings.TrimSpace(own) + "\n\n" + strings.TrimSpace(text)); text != "" {
@@ -131,7 +132,7 @@ func cut(raw []byte, before int) (b block, found bool, err error) {
 	if err != nil || !found {
 		return b, false, err
 	}
-	blank := raw[:bytes.Index(raw, []byte(fence))]
+	blank, _, _ := bytes.Cut(raw, []byte(fence))
 	b.headBefore = before + bytes.Count(blank, []byte("\n")) + 1
 	b.body = string(rest)
 	b.bodyBefore = before + bytes.Count(raw[:len(raw)-len(rest)], []byte("\n"))

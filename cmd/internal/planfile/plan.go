@@ -55,7 +55,7 @@ func planKeys() []string {
 	return []string{"team", "team_id", "workspace", "workspace_id", "description", "assignments"}
 }
 
-func (r *reader) whole(d document, v map[string]any) defaults {
+func (r *reader) whole(d document, v map[string]any) {
 	at := fields{reader: r, doc: d}
 	for _, key := range slices.Sorted(maps.Keys(v)) {
 		if !slices.Contains(planKeys(), key) {
@@ -72,10 +72,9 @@ func (r *reader) whole(d document, v map[string]any) defaults {
 	list, ok := v["assignments"].([]any)
 	if !ok || len(list) == 0 {
 		at.fail("assignments", "must be a list of one assignment or more, not %s", named(v["assignments"]))
-		return shared
+		return
 	}
 	r.entries(d, "assignments", list, shared)
-	return shared
 }
 
 func (r *reader) entries(d document, path string, list []any, shared defaults) {

@@ -336,4 +336,4 @@ func editBeforeClaim(e *env) {
 }
 
 // bearer is a header that every rule set takes for a secret.
-const bearer = `curl -H "Authorization: Bearer abcdef0123456789abcdef0123456789"`
+const bearer = `curl -H "Authorization: Bearer abcdef0123456789abcdef0123456789"` //nolint:gosec // made up
