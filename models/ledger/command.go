@@ -86,7 +86,18 @@ func (tx *Tx) closeCommand(cmd models.Command, state models.CommandState, result
 	if state == models.CommandFailed {
 		event = models.EventCommandFailed
 	}
-	return errors.Join(tx.journal(cmd, event, result), tx.wakeLoop(cmd.WorkspaceID, cmd.TeamID))
+	if err := tx.journal(cmd, event, result); err != nil || !planFollows(cmd.Type, state) {
+		return err
+	}
+	return tx.wakeLoop(cmd.WorkspaceID, cmd.TeamID)
+}
+
+// planFollows tells whether the planner may have something to do once a command is
+// closed. A start, resume or nudge that is done has queued a message, which keeps
+// its run or integrator busy until the end of a turn; the loop looks again by itself
+// after a probe.
+func planFollows(t models.CommandType, state models.CommandState) bool {
+	return state == models.CommandFailed || t == models.CommandInterrupt
 }
 
 // FinishCommand closes a command that the attempt owns. A command that another

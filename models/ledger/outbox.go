@@ -289,8 +289,8 @@ func (l *Ledger) DropMessage(ctx context.Context, itemID, owner, reason string) 
 }
 
 // Delivered writes the receipt: the message is in the thread's history, in that
-// turn, which is recorded as started. The assignment's workflow is not woken: its
-// command was closed when the message was queued, and it waits for the turn's end.
+// turn, which is recorded as started. No workflow is woken while that turn is all
+// that there is to wait for.
 func (l *Ledger) Delivered(ctx context.Context, itemID, owner, turnID string, resent bool) error {
 	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
 		reason := ""
@@ -312,8 +312,26 @@ func (l *Ledger) Delivered(ctx context.Context, itemID, owner, turnID string, re
 			WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: item.RunID,
 			Type: models.EventMessageDelivered, Payload: map[string]any{"message_id": item.ID, "command_id": item.CommandID, "turn_id": turnID, "kind": string(item.Kind), "resent_after_unknown": resent},
 		})
-		return errors.Join(err, tx.wakeLoop(b.WorkspaceID, b.TeamID))
+		if err != nil {
+			return err
+		}
+		under, err := tx.workGoesOn(item.RunID, turnID)
+		if err != nil || under {
+			return err
+		}
+		return tx.wakeLoop(b.WorkspaceID, b.TeamID)
 	})
+}
+
+// workGoesOn tells whether a turn is under way that the planner just waits for: it
+// has not ended, and its run, where it has one, was neither stopped nor called off.
+func (tx *Tx) workGoesOn(runID, turnID string) (bool, error) {
+	turn, err := get[models.Turn](tx.db, "turn", turnID)
+	if err != nil || turn.Status.Ended() || runID == "" {
+		return err == nil && !turn.Status.Ended(), err
+	}
+	run, err := get[models.Run](tx.db, "run", runID)
+	return err == nil && (run.Status == models.RunClaimed || run.Status == models.RunRunning), err
 }
 
 // MaxDeliveryRefusals is how often a thread may refuse a message before its run
