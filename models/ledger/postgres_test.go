@@ -98,6 +98,24 @@ func TestAnAddressIsCheckedAndItsPasswordNeverTold(t *testing.T) {
 	}
 }
 
+func TestOtherProcessesGetWhatTheServersClientsRead(t *testing.T) {
+	address, home := pgtest.Address(t), t.TempDir()
+	pass := filepath.Join(home, ".pgpass")
+	if err := os.WriteFile(pass, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("PGPASSWORD", "also-"+pgtest.Password)
+	l := open(t, ledger.Options{Path: address, StateDir: t.TempDir()})
+	access := l.Access()
+	if access.Env["PGPASSWORD"] != "also-"+pgtest.Password || access.Env["COX_DB"] != address {
+		t.Errorf("other processes get %v", access.Env)
+	}
+	if !slices.Contains(access.Private, pass) {
+		t.Errorf("agents may read the file of passwords: %v", access.Private)
+	}
+}
+
 func TestALedgerThatMustExistIsNotMade(t *testing.T) {
 	address := pgtest.Address(t)
 	_, err := ledger.Open(t.Context(), ledger.Options{Path: address, StateDir: t.TempDir(), MustExist: true})
@@ -186,7 +204,7 @@ func TestAWriterThatWaitsTooLongIsTold(t *testing.T) {
 	address := pgtest.Address(t)
 	l := open(t, ledger.Options{Path: address, StateDir: t.TempDir(), LockTimeout: 50 * time.Millisecond})
 	site(t, l)
-	holder := pgtest.Connect(t, address)
+	holder := pgtest.Connect(t, with(t, address, "application_name", "a-writer"))
 	tx, err := holder.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +212,9 @@ func TestAWriterThatWaitsTooLongIsTold(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock(hashtextextended('cox ledger ' || current_schema(), 0))"); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, models.CodeLedgerBusy, assign(t, l, "a"))
+	if e := refused(t, models.CodeLedgerBusy, assign(t, l, "a")); e.Details["holder"] != "a-writer" || !strings.Contains(e.Next, "a-writer") {
+		t.Errorf("who holds it: %v, %s", e.Details, e.Next)
+	}
 	if _, err := l.Assignments(t.Context(), ledger.AssignmentFilter{}); err != nil {
 		t.Errorf("a reader waits for a writer: %v", err)
 	}
@@ -241,7 +261,7 @@ func TestALostConnectionHurtsOneCallAtMost(t *testing.T) {
 	if changed, err := watch.Changed(t.Context()); changed || err != nil {
 		t.Errorf("changed %t, %v before any commit", changed, err)
 	}
-	pgtest.Execute(t, address, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cox %d' AND pid <> pg_backend_pid()", os.Getpid()))
+	pgtest.Execute(t, address, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'cox %d on %%' AND pid <> pg_backend_pid()", os.Getpid()))
 	for tries := 0; ; tries++ {
 		if err := assign(t, l, "a"); err == nil {
 			break

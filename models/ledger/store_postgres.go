@@ -38,6 +38,7 @@ type serverStore struct {
 	create   bool
 	timeout  time.Duration
 	turn     chan struct{} // one slot: the writers of this process
+	reader   *gorm.DB      // for the holder of the lock
 	lock     int64         // the key of the writers' lock
 	channel  string        // of the notifications
 	opened   atomic.Bool   // the ledger was open: from then on an absent server is waited for
@@ -68,7 +69,7 @@ func newServerStore(o Options) (*serverStore, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = serverDial
 	}
-	s.parameter("application_name", "cox "+strconv.Itoa(os.Getpid()))
+	s.parameter("application_name", processName())
 	s.parameter("lock_timeout", milliseconds(o.LockTimeout))
 	s.parameter("idle_in_transaction_session_timeout", milliseconds(serverIdle))
 	s.parameter("default_transaction_isolation", "read committed")
@@ -80,6 +81,15 @@ func (s *serverStore) parameter(name, value string) {
 	if s.config.RuntimeParams[name] == "" {
 		s.config.RuntimeParams[name] = value
 	}
+}
+
+// processName is how the server's views show this process, such as "cox 4711 on node-1".
+func processName() string {
+	name := "cox " + strconv.Itoa(os.Getpid())
+	if host, err := os.Hostname(); err == nil {
+		name += " on " + host
+	}
+	return name
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
@@ -125,6 +135,7 @@ func (s *serverStore) open(ctx context.Context) (handles, error) {
 	if h.reader, err = s.openPool(serverReaders, "default_transaction_read_only", "on"); err != nil {
 		return h, err
 	}
+	s.reader = h.reader
 	return h, s.findSchema(h.reader.WithContext(ctx))
 }
 

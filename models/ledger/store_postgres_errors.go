@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"gorm.io/driver/postgres"
@@ -47,8 +48,7 @@ func (s *serverStore) failure(err error) error {
 		return err
 	}
 	if isState(err, stateLockTimeout) {
-		return models.Errorf(models.CodeLedgerBusy, "the ledger was busy for %s", s.timeout).
-			Hint("try again; pg_stat_activity of the database shows who holds it, as cox and its process").Because(err)
+		return s.busy(err)
 	}
 	if isState(err, stateSerialization) || isState(err, stateDeadlock) || isState(err, stateTooMany) {
 		return models.Errorf(models.CodeLedgerBusy, "the ledger was busy").Hint("try again").Because(err)
@@ -60,6 +60,20 @@ func (s *serverStore) failure(err error) error {
 		return unavailable(s.name(), err)
 	}
 	return err
+}
+
+// busy names the process that holds the writers' lock, where it can be found out.
+func (s *serverStore) busy(cause error) error {
+	e := models.Errorf(models.CodeLedgerBusy, "the ledger was busy for %s", s.timeout).Because(cause)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var holder string
+	err := s.reader.WithContext(ctx).Raw(`SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+	  WHERE l.locktype = 'advisory' AND l.granted AND (l.classid::bigint << 32) | l.objid::bigint = ? LIMIT 1`, s.lock).Scan(&holder).Error
+	if err != nil || holder == "" {
+		return e.Hint("try again; pg_stat_activity of the database shows who writes")
+	}
+	return e.With("holder", holder).Hint("%q holds it; try again, or look at that process", holder)
 }
 
 // unreachable tells whether the server is away, shuts down, or does not let this

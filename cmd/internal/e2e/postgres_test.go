@@ -24,6 +24,9 @@ func TestAcceptedOnPostgres(t *testing.T) {
 	h := newHome(t)
 	h.env["COX_DB"] = pgtest.Address(t)
 	h.fails(4, "NOT_FOUND", "assignment", "list")
+	if _, r := h.fails(2, "INVALID_ARGUMENT", "status", "--db", h.env["COX_DB"]); strings.Contains(r.stdout+r.stderr, pgtest.Password) {
+		t.Errorf("the refusal of a password shows it:\n%s%s", r.stdout, r.stderr)
+	}
 	h.site()
 	h.assign("first", "")
 	h.assign("second", "", "--depends-on", "first")
