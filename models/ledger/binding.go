@@ -68,7 +68,10 @@ func (tx *Tx) led(runID string) (models.Run, error) {
 	if err == nil && tx.By.Role == models.RoleAgent {
 		err = tx.owns(r)
 	}
-	return r, err
+	if err != nil {
+		return r, err
+	}
+	return r, tx.mayTouch(models.Assignment{ID: r.AssignmentID, TeamID: r.TeamID})
 }
 
 // mergePatch lays a patch over an object without changing either: objects merge,

@@ -219,6 +219,12 @@ func managedIntegrator(e *env) {
 		_, err := e.l.CancelAssignment(e.ctx, ledger.As(integrator), "theirs", nil, "x")
 		return err
 	})
+	source := e.lastSequence(c.Run.ID)
+	_, _, err = e.checkpoint(agentB, c.Run.ID, "u-1", source, brief())
+	e.ok(err)
+	for _, id := range []string{"u-1", "u-2"} { // nor is it answered with what was written
+		e.unchanged("theirs", models.CodeForbidden, func() error { _, _, err := e.checkpoint(integrator, c.Run.ID, id, source, brief()); return err })
+	}
 	e.unchanged("follow-up", models.CodeForbidden, func() error { _, err := e.tryClaim(integrator, "follow-up"); return err })
 	handoff := e.pending()[0].Event.ID
 	_, err = e.decide(integrator, handoff, models.DecisionAccept)
