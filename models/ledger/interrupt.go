@@ -150,7 +150,8 @@ func (l *Ledger) Stop(ctx context.Context, c *Call, f StopFilter, reason string)
 		if err := tx.pauseLoops(f, &out); err != nil {
 			return out, err
 		}
-		return out, tx.stopRuns(f, reason, &out)
+		err := tx.stopRuns(f, reason, &out)
+		return out, err
 	})
 }
 

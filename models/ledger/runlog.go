@@ -79,8 +79,9 @@ func undelivered(m models.OutboxItem) string {
 		return ""
 	case models.OutboxPending:
 		return m.Reason
+	default:
+		return phrase(string(m.State), m.Reason)
 	}
-	return phrase(string(m.State), m.Reason)
 }
 
 func (g *RunLog) turnsBegin(list []models.Turn) {

@@ -218,14 +218,8 @@ func (l *Ledger) EndTurn(ctx context.Context, r TurnReport) error {
 		if err != nil {
 			return err
 		}
-		if r.Status == models.TurnInterrupted && run.ID != "" && !run.Status.Terminal() {
-			stop, err := pendingStop(tx.db, run.ID)
-			if err != nil {
-				return err
-			}
-			if stop == "" {
-				r.Status = models.TurnLost
-			}
+		if r.Status, err = tx.endedAs(r.Status, run); err != nil {
+			return err
 		}
 		if err := errors.Join(tx.keepItems(run.ID, lines), tx.recordEnd(b, turn, run, r)); err != nil {
 			return err
@@ -237,6 +231,18 @@ func (l *Ledger) EndTurn(ctx context.Context, r TurnReport) error {
 		}
 		return tx.wakeAfterTurn(b)
 	})
+}
+
+// endedAs tells a turn that was lost from one that somebody wanted interrupted.
+func (tx *Tx) endedAs(status models.TurnStatus, run models.Run) (models.TurnStatus, error) {
+	if status != models.TurnInterrupted || run.ID == "" || run.Status.Terminal() {
+		return status, nil
+	}
+	stop, err := pendingStop(tx.db, run.ID)
+	if err == nil && stop == "" {
+		status = models.TurnLost
+	}
+	return status, err
 }
 
 func (tx *Tx) recordEnd(b models.Binding, turn models.Turn, run models.Run, r TurnReport) error {

@@ -73,7 +73,7 @@ func (c *changes) read(ctx context.Context, w models.Workspace, limit int) error
 }
 
 // size says how large the changes are in a few words.
-func (c changes) size() string {
+func (c *changes) size() string {
 	if c.Stat == nil {
 		return "?"
 	}

@@ -148,7 +148,7 @@ func (in *call) committed(ctx context.Context, watch *ledger.Watch) (bool, error
 	}
 	changed, err := watch.Changed(ctx)
 	if ctx.Err() != nil {
-		return false, nil
+		err = nil // the end of following is no failure
 	}
 	return changed, err
 }

@@ -116,8 +116,9 @@ func unavailable(code models.Code) bool {
 	switch code {
 	case models.CodeLedgerBusy, models.CodeLedgerUnavailable, models.CodeSchemaVersionUnsupported, models.CodeAdapterUnavailable, models.CodeEngineUnavailable:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // failWith adds a failure as an error tells it.

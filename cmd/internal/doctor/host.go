@@ -122,7 +122,7 @@ func freeSpace(dir string) (at string, free uint64, err error) {
 	if err := syscall.Statfs(dir, &stat); err != nil {
 		return dir, 0, err
 	}
-	return dir, stat.Bavail * uint64(stat.Bsize), nil //nolint:gosec,unconvert // the size of a block is positive, its type the system's
+	return dir, stat.Bavail * uint64(stat.Bsize), nil //nolint:gosec // the size of a block is positive, its type the system's
 }
 
 func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -32,13 +32,13 @@ func (e *env) commands(run string, kind models.CommandType) []models.Command {
 	return out
 }
 
-// stoppedTurn ends the turn of a stopped run as its node does.
-func (e *env) stoppedTurn(cmd models.Command, thread, turn string) {
+// stoppedTurn ends the first turn of a stopped run as its node does.
+func (e *env) stoppedTurn(cmd models.Command) {
 	e.Helper()
 	_, open, err := e.l.BeginCommand(e.ctx, cmd.ID, "test")
 	e.ok(err)
 	same(e, "the interrupt is open", open, true)
-	e.ok(e.l.EndTurn(e.ctx, ledger.TurnReport{ThreadID: thread, TurnID: turn, Status: models.TurnInterrupted}))
+	e.ok(e.l.EndTurn(e.ctx, ledger.TurnReport{ThreadID: "thread-one", TurnID: "turn-1", Status: models.TurnInterrupted}))
 	e.ok(e.l.FinishCommand(e.ctx, cmd.ID, "test", "turn_interrupted"))
 }
 
@@ -58,7 +58,7 @@ func interruptAndAnswer(e *env) {
 	same(e, "its cause is the person's event", stops[0].Cause, e.events("one", models.EventInterruptRequested)[0].ID)
 	e.unchanged("one", models.CodeInvalidArgument, func() error { _, err := e.tryHandOff(by, "one"); return err })
 
-	e.stoppedTurn(stops[0], "thread-one", "turn-1")
+	e.stoppedTurn(stops[0])
 	r := e.run(run.ID)
 	same(e, "the turn", r.Turns[0].Status, models.TurnInterrupted)
 	same(e, "the run lives", r.EndedAt == nil, true)
@@ -84,7 +84,7 @@ func interruptAnsweredEarly(e *env) {
 	e.clock.advance(time.Second)
 	e.ok(e.answer(ann, asked.ID, "go on after all"))
 	same(e, "no resume beside the interrupt", len(e.commands(run.ID, models.CommandResume)), 0)
-	e.stoppedTurn(e.commands(run.ID, models.CommandInterrupt)[0], "thread-one", "turn-1")
+	e.stoppedTurn(e.commands(run.ID, models.CommandInterrupt)[0])
 	same(e, "the turn was stopped, not lost", e.run(run.ID).Turns[0].Status, models.TurnInterrupted)
 	plan, err := e.l.PlanTeam(e.ctx, crew)
 	e.ok(err)
@@ -170,7 +170,7 @@ func interruptThenCancel(e *env) {
 	_, err = e.l.CancelAssignment(e.ctx, ledger.As(ann), "one", nil, "no use")
 	e.ok(err)
 	same(e, "one interrupt at a time", len(e.commands(run.ID, models.CommandInterrupt)), 1)
-	e.stoppedTurn(e.commands(run.ID, models.CommandInterrupt)[0], "thread-one", "turn-1")
+	e.stoppedTurn(e.commands(run.ID, models.CommandInterrupt)[0])
 	same(e, "the cancel is next", e.begin(models.CommandInterrupt).Command.Cause, e.events("one", models.EventAssignmentCancelled)[0].ID)
 }
 

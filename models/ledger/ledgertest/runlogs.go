@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,9 +24,9 @@ func seenItem(turn, id, kind, text string) ledger.SeenItem {
 	return ledger.SeenItem{ID: id, TurnID: turn, Type: kind, Status: "completed", Text: text}
 }
 
-func (e *env) progress(thread, turn string, seen ...ledger.SeenItem) {
+func (e *env) progress(seen ...ledger.SeenItem) {
 	e.Helper()
-	e.ok(e.l.TurnProgress(e.ctx, ledger.TurnReport{ThreadID: thread, TurnID: turn, Items: len(seen), LastItem: "x", Seen: seen, Tokens: models.TokenUsage{Input: 5, Output: 6, Total: 11}}))
+	e.ok(e.l.TurnProgress(e.ctx, ledger.TurnReport{ThreadID: "thread-one", TurnID: "turn-1", Items: len(seen), LastItem: "x", Seen: seen, Tokens: models.TokenUsage{Input: 5, Output: 6, Total: 11}}))
 }
 
 func (e *env) log(run string) ledger.RunLog {
@@ -53,7 +54,7 @@ func runLogInOrder(e *env) {
 	step := func(do func()) { e.clock.advance(time.Second); do() }
 	step(func() { e.startTurn("thread-one", "turn-1") })
 	step(func() {
-		e.progress("thread-one", "turn-1", seenItem("turn-1", "i1", "commandExecution", "go test ./...\nok"))
+		e.progress(seenItem("turn-1", "i1", "commandExecution", "go test ./...\nok"))
 	})
 	step(func() { _, err := e.l.HeartbeatRun(e.ctx, ledger.As(by), run.ID, "half way"); e.ok(err) })
 	step(func() { _, err := e.say(run.ID, "mind the gap"); e.ok(err) })
@@ -94,7 +95,7 @@ func runLogSecrets(e *env) {
 	e.startTurn("thread-one", "turn-1")
 	prompt := seenItem("turn-1", "i2", "userMessage", "the whole prompt")
 	prompt.ClientID = "msg_1"
-	e.progress("thread-one", "turn-1", seenItem("turn-1", "i1", "commandExecution", "curl -H 'X: y' "+strings.Repeat("z", 300)+" password=hunter2hunter2"), prompt)
+	e.progress(seenItem("turn-1", "i1", "commandExecution", "curl -H 'X: y' "+strings.Repeat("z", 300)+" password=hunter2hunter2"), prompt)
 	all := strings.Join(e.lines(run.ID, models.LogItem), "\n")
 	same(e, "the secret", strings.Contains(all, "hunter2") || strings.Contains(all, "curl"), false)
 	same(e, "says so", strings.Contains(all, "withheld"), true)
@@ -108,9 +109,9 @@ func runLogBounded(e *env) {
 	const more = 5
 	var seen []ledger.SeenItem
 	for n := range ledger.MaxRunItems + more {
-		seen = append(seen, seenItem("turn-1", fmt.Sprintf("i%d", n), "agentMessage", strings.Repeat("word ", 100)+fmt.Sprint(n)))
+		seen = append(seen, seenItem("turn-1", fmt.Sprintf("i%d", n), "agentMessage", strings.Repeat("word ", 100)+strconv.Itoa(n)))
 	}
-	e.progress("thread-one", "turn-1", seen...)
+	e.progress(seen...)
 	items, err := e.l.RunItems(e.ctx, run.ID)
 	e.ok(err)
 	same(e, "kept", len(items), ledger.MaxRunItems)
@@ -123,7 +124,7 @@ func runLogMissed(e *env) {
 	e.node()
 	run, _ := e.managed("one")
 	e.startTurn("thread-one", "turn-1")
-	e.progress("thread-one", "turn-1", seenItem("turn-1", "i1", "agentMessage", "first"))
+	e.progress(seenItem("turn-1", "i1", "agentMessage", "first"))
 	e.ok(e.l.RecordItems(e.ctx, "thread-one", []ledger.SeenItem{seenItem("turn-1", "i1", "agentMessage", "first"), seenItem("turn-1", "i2", "agentMessage", "missed")}))
 	e.ok(e.l.RecordItems(e.ctx, "nobodys", []ledger.SeenItem{seenItem("turn-9", "i9", "agentMessage", "x")}))
 	sameJSON(e, "each once", e.lines(run.ID, models.LogItem), []string{"agentMessage: first", "agentMessage: missed"})

@@ -23,10 +23,10 @@ func (e *env) say(run, words string) (models.OutboxItem, error) {
 	return e.l.SteerRun(e.ctx, ledger.As(ann), ledger.Steering{RunID: run, Message: words, Text: "framed: " + words})
 }
 
-// sending takes over a thread's next message.
-func (e *env) sending(thread string) *ledger.Message {
+// sending takes over the next message of the first thread.
+func (e *env) sending() *ledger.Message {
 	e.Helper()
-	m, err := e.l.BeginMessage(e.ctx, thread, "test")
+	m, err := e.l.BeginMessage(e.ctx, "thread-one", "test")
 	e.ok(err)
 	return m
 }
@@ -42,7 +42,7 @@ func steerActive(e *env) {
 	recorded := e.events("one", models.EventSteerRequested)
 	same(e, "the words are recorded", recorded[0].Payload["message"], any("mind the tests"))
 	same(e, "the id follows from the event", item.ID, models.SteerID(recorded[0].ID))
-	m := e.sending("thread-one")
+	m := e.sending()
 	same(e, "framed", m.Text, "framed: mind the tests")
 	owned, err := e.l.SteeringInto(e.ctx, m.Item.ID, "test", "turn-1")
 	e.ok(err)
@@ -91,7 +91,7 @@ func steerEnded(e *env) {
 	item, err := e.say(run.ID, "and a changelog")
 	e.ok(err)
 	e.handOff(by, "one")
-	same(e, "nothing is sent", e.sending("thread-one") == nil, true)
+	same(e, "nothing is sent", e.sending() == nil, true)
 	for _, m := range e.run(run.ID).Messages {
 		if m.ID == item.ID {
 			same(e, "dropped", m.State, models.OutboxDropped)
@@ -108,7 +108,7 @@ func steerUnread(e *env) {
 	e.startTurn("thread-one", "turn-1")
 	_, err := e.say(run.ID, "hurry")
 	e.ok(err)
-	m := e.sending("thread-one")
+	m := e.sending()
 	_, err = e.l.SteeringInto(e.ctx, m.Item.ID, "test", "turn-1")
 	e.ok(err)
 	e.ok(e.l.DeliveryWaits(e.ctx, m.Item.ID, "test", "not read yet"))
@@ -118,8 +118,8 @@ func steerUnread(e *env) {
 	_, err = e.l.InterruptRun(e.ctx, ledger.As(ann), run.ID, "too slow")
 	e.ok(err)
 	same(e, "interrupts", len(e.commands(run.ID, models.CommandInterrupt)), 1)
-	e.stoppedTurn(e.commands(run.ID, models.CommandInterrupt)[0], "thread-one", "turn-1")
-	again := e.sending("thread-one")
+	e.stoppedTurn(e.commands(run.ID, models.CommandInterrupt)[0])
+	again := e.sending()
 	same(e, "looked for once more", again != nil && again.Again, true)
 	wanted, err := e.l.StillWanted(e.ctx, again.Item.ID, "test")
 	e.ok(err)
@@ -132,7 +132,7 @@ func steerArrives(e *env) {
 	e.startTurn("thread-one", "turn-1")
 	item, err := e.say(run.ID, "hurry")
 	e.ok(err)
-	e.sending("thread-one")
+	e.sending()
 	_, err = e.l.SteeringInto(e.ctx, item.ID, "test", "turn-1")
 	e.ok(err)
 	e.ok(e.l.DeliveryWaits(e.ctx, item.ID, "test", "not read yet"))
@@ -172,7 +172,7 @@ func steerIdle(e *env) {
 	plan, err := e.l.PlanTeam(e.ctx, crew)
 	e.ok(err)
 	same(e, "no resume", len(plan.Commands), 0)
-	m := e.sending("thread-one")
+	m := e.sending()
 	same(e, "still wanted", m != nil && m.Item.Kind == models.PromptSteer, true)
 	e.ok(e.l.Delivered(e.ctx, m.Item.ID, "test", "turn-2", false))
 	same(e, "turns", len(e.run(run.ID).Turns), 2)
