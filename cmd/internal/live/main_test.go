@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"coxswain/activities/codex/codextest"
+	"coxswain/models/ledger/pgtest"
 )
 
 // built is the folder of a cox that TestMain's process built for itself.
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("COX_LIVE") == "1" {
 		_ = os.Setenv("CI", "true") // what CI does not skip, make live does not either; a valid name cannot fail
 	}
-	code := m.Run()
+	code := pgtest.Main(m)
 	if built != "" {
 		_ = os.RemoveAll(built) // a leftover in the temporary folder hides no failure
 	}
