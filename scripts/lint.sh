@@ -57,6 +57,14 @@ compose() {
   COX_POSTGRES_PASSWORD=check TEMPORAL_POSTGRES_PASSWORD=check "${tool[@]}" -f docker-compose.yml config -q
 }
 
+# The rules that make mutate deletes are still where its patches look for them.
+mutations() {
+  local patch
+  for patch in testdata/mutations/*.patch; do
+    git apply --check "$patch" || return 1
+  done
+}
+
 shell_scripts() {
   local script
   for script in scripts/*.sh .ci/run; do
@@ -70,6 +78,7 @@ check "gofumpt" formatted
 check "golangci-lint" linters
 check "workflowcheck" deterministic
 check "docker-compose" compose
+check "mutations" mutations
 check "shell scripts" shell_scripts
 
 if [ ${#failed[@]} -gt 0 ]; then
