@@ -29,6 +29,7 @@ func (f flow) team() string {
 
 func flows() []flow {
 	return []flow{
+		{"questioned", "slow:8s", integratorAsksAWorker, false}, // first, while its turn is under way
 		{"silent", "no_handoff_told", silentTurn, false},
 		{"reminded", "no_handoff_once", reminderIsEnough, false},
 		{"fixed", "needs_fix_once", fixOnTheSameThread, false},

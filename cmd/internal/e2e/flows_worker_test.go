@@ -46,6 +46,25 @@ func workerAsks(h *home, l *ledger.Ledger, id string) {
 	h.workerWasTold(l, id, []string{"Your assignment is"}, []string{"May the scripted worker go on", "yes, go on with it"})
 }
 
+// integratorAsksAWorker puts a question about a run that is under way: its handoff is
+// refused meanwhile, and the answer resumes it.
+func integratorAsksAWorker(h *home, l *ledger.Ledger, id string) {
+	run := h.hangs(l, id)
+	integrator := ledger.As(models.Principal{ActorID: models.IntegratorID(theTeam), Role: models.RoleIntegrator})
+	q, err := l.RequestIntervention(h.t.Context(), integrator, run.ID, "Is this still wanted?", "decision", nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	within(h.t, time.Minute, "its turn ends without a handoff", func() bool { return len(h.turns(l, id)) == 1 })
+	if a := h.shown(id); a.Status != models.AssignmentAwaitingHuman {
+		h.t.Errorf("while a person is asked it is %s", a.Status)
+	}
+	h.respond(models.Intervention{ID: q.ID}, "yes, it is wanted")
+	h.becomes(id, models.AssignmentAccepted)
+	h.oneThread(l, id, 1)
+	h.workerWasTold(l, id, []string{"Your assignment is"}, []string{models.IntegratorID(theTeam), "Is this still wanted?", "yes, it is wanted"})
+}
+
 func cancelInACommand(h *home, l *ledger.Ledger, id string) {
 	h.called(l, id, "sleep 471101", models.AssignmentCancelled, "cancel", "--reason", "no longer wanted", id)
 }
