@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 
@@ -56,10 +57,7 @@ func reviewers(judge func(t turn, assignment string, again bool) []verdict) code
 
 // about fills in what the pending review says of the handoff.
 func (v verdict) about(pending, event map[string]any) verdict {
-	args := map[string]any{}
-	for key, value := range v.args {
-		args[key] = value
-	}
+	args := maps.Clone(v.args)
 	switch v.tool {
 	case "request_intervention":
 		args["run_id"] = event["run_id"]
@@ -209,4 +207,56 @@ func (r *rig) wantNudged(l *ledger.Ledger, id string, nudges int, answer string)
 		return
 	}
 	wantAll(r.t, "the last nudge about "+id, about[len(about)-1], answer)
+}
+
+// An integrator asks a person about work that is under way: the worker's run waits,
+// and the answer is quoted into its thread, which finishes.
+func TestLiveAnIntegratorAsksAboutARunningWorker(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{})
+	r := newRig(t, func(q codextest.Request) reply {
+		t := readTurn(q)
+		switch {
+		case t.assignment == "second" && t.first:
+			return codextest.Slow("I stop here.", asked)
+		case t.assignment != "":
+			return work(t)
+		case strings.Contains(q.User, "assignment `first`"):
+			return askAboutSecond(t)
+		}
+		return acceptAll(t)
+	})
+	r.team()
+	r.assign("second", "Write one file", outFile("second"))
+	s := r.up("--exit-when-done", "--max-concurrent-runs", "2")
+	l := r.made()
+	r.awaitRun(l, "second", "its turn is under way", func(d ledger.RunDetail) bool { return len(d.Turns) == 1 })
+	r.assign("first", "Write one file", outFile("first"))
+	q := r.question(l, "second")
+	if a, err := l.Assignment(t.Context(), "second"); err != nil || a.Status != models.AssignmentAwaitingHuman || q.RequestedBy != models.IntegratorID(teamID) {
+		t.Errorf("asked %+v, and the assignment is %s (%v)", q, a.Status, err)
+	}
+	close(asked)
+	r.awaitRun(l, "second", "its turn ends", func(d ledger.RunDetail) bool { return len(d.Turns) == 1 && d.Turns[0].Status.Ended() })
+	r.respond(q, "Yes, write the second file too.")
+	wantStatus(t, s.finish(), "accepted", "first", "second")
+	run := r.onlyRun(l, "second")
+	wantTurns(t, run, models.TurnCompleted, models.TurnCompleted)
+	r.wasTold(run.SessionRef, []string{"Your assignment is `second`"}, []string{q.ID, models.IntegratorID(teamID), "Is the second file still wanted?", "Yes, write the second file too."})
+	r.toldOnce(l)
+	r.intact()
+}
+
+// askAboutSecond is an integrator that reads about another assignment before it
+// accepts the handoff that it was nudged about.
+func askAboutSecond(t turn) reply {
+	switch t.at() {
+	case 0:
+		return t.tool("get_assignment_detail", map[string]any{"assignment_id": "second"})
+	case 1:
+		run := text(object(t.document(0), "assignment"), "active_run_id")
+		return t.tool("request_intervention", map[string]any{"run_id": run, "prompt": "Is the second file still wanted?", "intervention_kind": "decision"})
+	}
+	t.Outputs = t.Outputs[2:]
+	return acceptAll(t)
 }
