@@ -13,7 +13,6 @@ type AssignmentFilter struct {
 	WorkspaceID string
 	TeamID      string
 	Statuses    []models.AssignmentStatus
-	Limit       int // 0 is no limit
 }
 
 // AssignmentDetail is an assignment with all that happened to it, oldest first.
@@ -143,9 +142,6 @@ func (l *Ledger) Assignments(ctx context.Context, f AssignmentFilter) ([]models.
 	q = where(q, "team_id", f.TeamID)
 	if len(f.Statuses) > 0 {
 		q = q.Where("status IN ?", f.Statuses)
-	}
-	if f.Limit > 0 {
-		q = q.Limit(f.Limit)
 	}
 	rows := []models.Assignment{}
 	if err := q.Order("priority DESC, updated_at, id").Find(&rows).Error; err != nil {

@@ -13,9 +13,7 @@ type RunFilter struct {
 	WorkspaceID  string
 	TeamID       string
 	AssignmentID string
-	ActorID      string
 	OpenOnly     bool // only runs whose end is not proven
-	Limit        int  // 0 is no limit
 }
 
 // RunDetail is a run with all that belongs to it, oldest first. Its metadata
@@ -40,12 +38,8 @@ func (l *Ledger) Runs(ctx context.Context, f RunFilter) ([]models.Run, error) {
 	q := where(l.read(ctx), "workspace_id", f.WorkspaceID)
 	q = where(q, "team_id", f.TeamID)
 	q = where(q, "assignment_id", f.AssignmentID)
-	q = where(q, "actor_id", f.ActorID)
 	if f.OpenOnly {
 		q = q.Where("ended_at IS NULL")
-	}
-	if f.Limit > 0 {
-		q = q.Limit(f.Limit)
 	}
 	rows := []models.Run{}
 	return rows, q.Order("started_at DESC, id").Find(&rows).Error

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"strings"
+	"time"
 
 	"coxswain/models"
 	"coxswain/models/ledger"
@@ -261,6 +262,19 @@ func eventFilters(e *env) {
 	newest, err := e.l.Events(e.ctx, ledger.EventFilter{TeamID: crew, Newest: true, Limit: 2})
 	e.ok(err)
 	same(e, "newest last", len(newest) == 2 && newest[1].ID == all[3].ID && newest[0].ID == all[2].ID, true)
+	count := func(f ledger.EventFilter) int {
+		list, err := e.l.Events(e.ctx, f)
+		e.ok(err)
+		return len(list)
+	}
+	same(e, "by an actor", count(ledger.EventFilter{AssignmentID: "one", ActorID: agentA.ActorID}) < count(ledger.EventFilter{AssignmentID: "one"}), true)
+	same(e, "of a status", count(ledger.EventFilter{AssignmentID: "one", Statuses: []string{models.EventProposed}}), 1)
+	now := e.clock.Now()
+	same(e, "since now", count(ledger.EventFilter{Since: now}) > 0 && count(ledger.EventFilter{Since: now.Add(time.Millisecond)}) == 0, true)
+	same(e, "until now", count(ledger.EventFilter{Until: now.Add(time.Millisecond)}) == count(ledger.EventFilter{}), true)
+	sequence, err := e.l.LastSequence(e.ctx)
+	e.ok(err)
+	same(e, "the last sequence", sequence, newest[1].Sequence)
 	first, err := e.l.Events(e.ctx, ledger.EventFilter{WorkspaceID: space, Limit: 1})
 	e.ok(err)
 	same(e, "oldest first", first[0].Type, models.EventWorkspaceRegistered)

@@ -162,8 +162,7 @@ func runLists(e *env) {
 	}
 	same(e, "all", count(ledger.RunFilter{TeamID: crew}), 2)
 	same(e, "open", count(ledger.RunFilter{OpenOnly: true}), 1)
-	same(e, "of an actor", count(ledger.RunFilter{ActorID: agentA.ActorID}), 1)
-	list, err := e.l.Runs(e.ctx, ledger.RunFilter{Limit: 1})
+	list, err := e.l.Runs(e.ctx, ledger.RunFilter{})
 	e.ok(err)
 	same(e, "the newest first", list[0].ID, newest.Run.ID)
 	_, err = e.l.RunDetail(e.ctx, "run_none")
