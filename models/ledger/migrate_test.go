@@ -1,16 +1,19 @@
 package ledger_test
 
 import (
+	"context"
 	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pressly/goose/v3"
 
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/pgtest"
 )
 
 // firstSchema makes a ledger file as the first version left it, with a team.
@@ -72,5 +75,49 @@ func TestAnOlderLedgerIsMigrated(t *testing.T) {
 	}
 	if backups != 1 {
 		t.Errorf("%d backups among %v", backups, names)
+	}
+}
+
+// On a server an older ledger is brought up to date by whoever comes first, with
+// everything in it, and the others use it.
+func TestAnOlderLedgerOnAServerIsMigrated(t *testing.T) {
+	address := pgtest.Address(t)
+	db, err := sql.Open("pgx", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS(filepath.Join("migrations", "postgres")))
+	if err == nil {
+		_, err = provider.UpTo(t.Context(), 1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Execute(t, address, `INSERT INTO meta (key, value) VALUES ('instance', '0123456789abcdef0123456789abcdef'), ('epoch', '1'), ('schema', '1');
+	  INSERT INTO actors VALUES ('boss','integrator','integrator','boss','local','active','{}',0,0,0);
+	  INSERT INTO workspaces VALUES ('site','site','/repo/site','','main','node-1','active',0,'{}',1,0,0);
+	  INSERT INTO teams (id, workspace_id, name, owner_actor_id, status, loop, settings, version, created_at, updated_at) VALUES ('web','site','web','boss','active','{}','{}',1,0,0)`)
+	o := ledger.Options{Path: address, StateDir: t.TempDir(), MustExist: true}
+	var group sync.WaitGroup
+	for range rivals {
+		group.Go(func() {
+			l, err := ledger.Open(context.Background(), o)
+			if err != nil {
+				t.Errorf("one of many who open at once: %v", err)
+				return
+			}
+			if l.Instance() != "0123456789abcdef0123456789abcdef" {
+				t.Errorf("the instance became %s", l.Instance())
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	team, err := open(t, o).CreateTeam(t.Context(), ledger.As(person), ledger.NewTeam{ID: "web", WorkspaceID: "site", PhaseKey: "phase-2"})
+	if err != nil || team.PhaseKey != "phase-2" || team.OwnerActorID != "boss" {
+		t.Errorf("%+v, %v", team, err)
 	}
 }
