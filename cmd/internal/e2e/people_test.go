@@ -70,8 +70,9 @@ func steerWorksOn(h *home, l *ledger.Ledger) {
 		h.t.Errorf("%d receipts of %s, want 1", receipts, said.Message.ID)
 	}
 	h.fails(2, "INVALID_ARGUMENT", "run", "steer", "--message", "too late", run.ID)
-	h.tells(run.ID, "turn started", "says: go on with the small solution", "worker_steer "+said.Message.ID+" is in turn",
-		"mcpToolCall: cox/get_assignment_detail", "handed off by", "turn completed", "integrator_accepted by")
+	h.tells(run.ID, "turn started", "says: go on with the small solution", "userMessage: "+said.Message.ID,
+		"handed off by", "turn completed", "integrator_accepted by")
+	h.tells(run.ID, "worker_steer "+said.Message.ID+" is in turn")
 }
 
 // tells checks that the log of a run holds texts in an order, and that the one
