@@ -89,7 +89,7 @@ func judge(t turn, assignment string, again bool) []verdict {
 	create := func(id string) verdict {
 		return verdict{"create_assignment", map[string]any{"assignment_id": id, "title": "Go on", "allowed_paths": []string{outFile(id)}}}
 	}
-	answered := strings.Contains(t.User, "The answer of")
+	answered := strings.Contains(t.User, " about `"+assignment+"`, intervention ") // one prompt may quote answers about others
 	switch {
 	case assignment == "fixed" && !again:
 		fix := note("The second line is missing.")
