@@ -150,9 +150,10 @@ func corrected(c *urfave.Context, l leaf) string {
 	for _, name := range c.LocalFlagNames() {
 		add(name)
 	}
-	argument, rest := c.Args().First(), c.Args().Tail()
+	arguments, rest := []string{c.Args().First()}, c.Args().Tail()
 	for i := 0; i < len(rest); i++ {
 		if !strings.HasPrefix(rest[i], "-") {
+			arguments = append(arguments, rest[i])
 			continue
 		}
 		name, _, joined := strings.Cut(strings.TrimLeft(rest[i], "-"), "=")
@@ -161,7 +162,13 @@ func corrected(c *urfave.Context, l leaf) string {
 			i++ // its value
 		}
 	}
-	if l.argument != "" {
+	switch {
+	case l.argument == "":
+		arguments = nil
+	case !l.several():
+		arguments = arguments[:1]
+	}
+	for _, argument := range arguments {
 		words = append(words, shellWord(argument))
 	}
 	return strings.Join(words, " ")
