@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+
+	"coxswain/cmd/internal/errorwords"
 )
 
 // patience bounds every wait; a healthy server needs about a second.
@@ -185,6 +187,9 @@ func run(t *testing.T, args ...string) outcome {
 	}
 	if ctx.Err() != nil {
 		t.Fatalf("%v did not end within %s; stderr:\n%s", args, patience, &stderr)
+	}
+	if err := errorwords.Check(stdout.Bytes(), cmd.ProcessState.ExitCode()); err != nil {
+		t.Errorf("%v: %v", args, err)
 	}
 	return outcome{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
 }
