@@ -126,12 +126,14 @@ func cycleError(field string, path []string) error {
 // blockers finds what assignments still wait for, by the condition on the waiting
 // ones: each dependency that is not accepted, with its replacement in place of one
 // that was superseded.
-const blockers = `WITH RECURSIVE chain (assignment_id, depends_on, at) AS (
-    SELECT d.assignment_id, d.depends_on, d.depends_on FROM dependencies d JOIN assignments a ON a.id = d.assignment_id
-      JOIN assignments b ON b.id = d.depends_on WHERE %s AND b.status <> 'accepted'
-    UNION ALL SELECT c.assignment_id, c.depends_on, b.superseded_by FROM chain c JOIN assignments b ON b.id = c.at WHERE b.status = 'superseded'
-  ) SELECT c.assignment_id, min(c.depends_on) AS depends_on, b.id, b.status, b.completed_at FROM chain c JOIN assignments b ON b.id = c.at
-    WHERE b.status NOT IN ('accepted','superseded') GROUP BY c.assignment_id, b.id, b.status, b.completed_at ORDER BY c.assignment_id, b.id`
+const blockers = `WITH RECURSIVE heirs (assignment_id, depends_on, at) AS (
+    SELECT d.assignment_id, d.depends_on, b.superseded_by FROM dependencies d JOIN assignments a ON a.id = d.assignment_id
+      JOIN assignments b ON b.id = d.depends_on WHERE %[1]s AND b.status = 'superseded'
+    UNION ALL SELECT h.assignment_id, h.depends_on, b.superseded_by FROM heirs h JOIN assignments b ON b.id = h.at WHERE b.status = 'superseded'
+  ) SELECT d.assignment_id, d.depends_on, b.id, b.status, b.completed_at FROM dependencies d JOIN assignments a ON a.id = d.assignment_id
+      JOIN assignments b ON b.id = d.depends_on WHERE %[1]s AND b.status NOT IN ('accepted','superseded')
+    UNION ALL SELECT h.assignment_id, h.depends_on, b.id, b.status, b.completed_at FROM heirs h JOIN assignments b ON b.id = h.at
+      WHERE b.status NOT IN ('accepted','superseded') ORDER BY 1, 3, 2`
 
 // blocker is one assignment that another one waits for.
 type blocker struct {
@@ -146,10 +148,12 @@ func (b blocker) model() models.Blocker {
 	return models.Blocker{ID: b.ID, Status: b.Status, DependsOn: b.DependsOn}
 }
 
-// findBlockers runs the query for the waiting assignments "a" that fit.
+// findBlockers runs the query for the waiting assignments "a" that fit. Who waits
+// for one in two ways gets it once.
 func findBlockers(db *gorm.DB, condition string, values ...any) ([]blocker, error) {
 	var rows []blocker
-	return rows, db.Raw(fmt.Sprintf(blockers, condition), values...).Scan(&rows).Error
+	err := db.Raw(fmt.Sprintf(blockers, condition), slices.Concat(values, values)...).Scan(&rows).Error
+	return slices.CompactFunc(rows, func(x, y blocker) bool { return x.AssignmentID == y.AssignmentID && x.ID == y.ID }), err
 }
 
 // needDependencies refuses work that waits for other work.
