@@ -78,6 +78,7 @@ const (
 	EventSecretRefused         = "secret_refused"
 	EventHumanBriefUpdated     = "human_brief_updated"
 	EventAttentionRaised       = "attention_raised"
+	EventWorkflowsRecovered    = "workflows_recovered"
 )
 
 // ReservedEventTypes are the types that append_event refuses, besides those
@@ -93,6 +94,7 @@ func ReservedEventTypes() []string {
 		EventMessageDelivered, EventMessageUnknown, EventLoopConfigured, EventWorkspaceRegistered,
 		EventWorkspaceArchived, EventTeamCreated, EventActorRegistered, EventNodeStarted,
 		EventTaskVanished, EventSecretRefused, EventHumanBriefUpdated, EventAttentionRaised,
+		EventWorkflowsRecovered,
 	}
 }
 

@@ -15,10 +15,10 @@ func (l *Ledger) EngineSeen(ctx context.Context, namespaceID string) (rebuilt bo
 	if err := l.read(ctx).Raw("SELECT value FROM meta WHERE key = 'engine_namespace'").Scan(&known).Error; err != nil || known == namespaceID {
 		return false, err
 	}
-	if err := l.RaiseAll(ctx); err != nil {
-		return false, err
-	}
 	return known != "", l.transact(ctx, full, models.Principal{}, func(tx *Tx) error {
+		if _, err := tx.raiseAll(); err != nil {
+			return err
+		}
 		return tx.db.Exec("INSERT INTO meta (key, value) VALUES ('engine_namespace', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", namespaceID).Error
 	})
 }

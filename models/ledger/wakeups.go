@@ -36,7 +36,8 @@ func ClockWorkflow() string { return WakeClock + ":ledger" }
 // it until its own ledger read has recorded that generation.
 func (tx *Tx) wake(kind, workflowID, subject string) error {
 	return tx.db.Exec(`INSERT INTO wakeups (workflow_id, kind, subject, generation, acknowledged, updated_at) VALUES (?, ?, ?, 1, 0, ?)
-	  ON CONFLICT (workflow_id) DO UPDATE SET generation = wakeups.generation + 1, updated_at = excluded.updated_at`,
+	  ON CONFLICT (workflow_id) DO UPDATE SET generation = wakeups.generation + 1,
+	    updated_at = CASE WHEN wakeups.generation > wakeups.acknowledged THEN wakeups.updated_at ELSE excluded.updated_at END`,
 		workflowID, kind, subject, tx.ms()).Error
 }
 
@@ -89,8 +90,8 @@ type Due struct {
 	Generation int64
 }
 
-// DueWakeups lists workflows whose generation is ahead of what they recorded,
-// oldest first, at most limit.
+// DueWakeups lists workflows whose generation is ahead of what they recorded, the one
+// that waits longest first, at most limit.
 func (l *Ledger) DueWakeups(ctx context.Context, limit int) ([]Due, error) {
 	var rows []Due
 	err := l.read(ctx).Table("wakeups").Select("workflow_id, kind, subject, generation").
@@ -119,17 +120,6 @@ func (l *Ledger) Acknowledge(ctx context.Context, workflowID string) (int64, err
 func (l *Ledger) Rest(ctx context.Context, workflowID string, generation int64) (bool, error) {
 	row, found, err := find[wakeup](l.read(ctx), "workflow_id = ?", workflowID)
 	return !found || row.Generation == generation, err
-}
-
-// RaiseAll wakes every workflow that may have work, for an engine that lost its
-// memory. Twice is harmless.
-func (l *Ledger) RaiseAll(ctx context.Context) error {
-	return l.transact(ctx, full, models.Principal{}, func(tx *Tx) error {
-		if err := tx.db.Exec("UPDATE wakeups SET generation = generation + 1, updated_at = ?", tx.ms()).Error; err != nil {
-			return err
-		}
-		return tx.wakeClock()
-	})
 }
 
 // Watch is a connection of its own that sees the commits of every other one.

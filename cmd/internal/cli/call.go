@@ -20,6 +20,8 @@ type call struct {
 	argument string
 	many     []string // all arguments of a leaf that takes several
 	values   map[string]value
+	mutates  bool        // the command asked the ledger for a change
+	waits    func() *lag // what the change waits for; nil for nothing
 }
 
 // begin checks what the parser left and resolves every option of the leaf.
@@ -138,8 +140,10 @@ func (in *call) by() models.Principal {
 	return models.Principal{ActorID: "human:" + login(in.env), Role: models.RoleHuman}
 }
 
-// request starts a ledger call by that person, under --request-id.
+// request starts a ledger call by that person, under --request-id. The answer then
+// says what the change waits for.
 func (in *call) request() *ledger.Call {
+	in.mutates = true
 	return ledger.As(in.by()).Request(in.text("request-id"))
 }
 

@@ -24,6 +24,7 @@ func (a *app) commands() []*urfave.Command {
 		a.briefCommand(),
 		a.snapshotCommand(),
 		a.nodeCommand(),
+		a.recoverCommand(),
 		a.command(eventsLeaf()),
 		a.command(mcpLeaf()),
 		a.configCommand(),

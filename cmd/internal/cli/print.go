@@ -20,15 +20,22 @@ import (
 type fields map[string]any
 
 // answer prints a success: one document with "ok":true and the fields, or what
-// human writes.
+// human writes. After a change it also says what keeps its effects, if anything does.
 func (in *call) answer(doc fields, human func(p *printer)) error {
+	waits := in.waits()
 	if in.json {
 		out := maps.Clone(doc)
 		out["ok"] = true
+		if waits != nil {
+			out["waits"] = waits
+		}
 		return in.document(out)
 	}
 	p := &printer{out: in.io.Out, colour: in.colour()}
 	human(p)
+	if waits != nil && p.err == nil {
+		_, p.err = fmt.Fprintf(in.io.Err, "%s: %s. Next: %s\n", waits, waits.why(), waits.Next)
+	}
 	return p.err
 }
 

@@ -39,7 +39,11 @@ func status(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	doc := fields{"status": s, "worker": fields{"running": running, "pid": pid}, "inbox": len(people)}
+	g, err := in.lag(ctx, l)
+	if err != nil {
+		return err
+	}
+	doc := fields{"status": s, "lag": g, "worker": fields{"running": running, "pid": pid}, "inbox": len(people)}
 	if found {
 		doc["engine"] = engine
 	}
@@ -47,8 +51,9 @@ func status(ctx context.Context, in *call) error {
 		if running {
 			p.line("worker: process %d", pid)
 		} else {
-			p.line("worker: none runs here; what is planned waits. Start one: cox up")
+			p.line("worker: none runs here; what is planned waits. Start one: %s", in.next("up"))
 		}
+		p.lag(g)
 		if found {
 			p.line("Temporal: %s   Web UI: %s", engine.Address, engine.UI)
 		}
@@ -58,6 +63,16 @@ func status(ctx context.Context, in *call) error {
 			p.line("%s a person: cox %sinbox", counted(len(people), "thing needs", "things need"), in.elsewhere())
 		}
 	})
+}
+
+// lag says what has not reached the workflows, where it should have.
+func (p *printer) lag(g lag) {
+	switch {
+	case g.Engine == lagAway:
+		p.line("Temporal: does not answer the worker; %s. Next: %s", g, g.Next)
+	case g.behind() || g.Seconds >= 5: // a wake-up that is on its way takes less
+		p.line("relay: %s", g)
+	}
 }
 
 func (p *printer) status(s ledger.Status, working bool) {

@@ -83,6 +83,7 @@ func (a *app) action(l leaf) urfave.ActionFunc {
 		if err != nil || a.only {
 			return err
 		}
+		in.waits = func() *lag { return in.lagging(c.Context) }
 		return l.run(c.Context, in)
 	}
 }

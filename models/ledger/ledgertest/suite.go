@@ -17,7 +17,7 @@ func Suite(t *testing.T, open Opener) {
 		setupTests(), assignmentTests(), claimTests(), runTests(), handoffTests(), reviewTests(), stopTests(),
 		dependentTests(), loopTests(), interventionTests(), managedTests(), secretTests(), textTests(), requestTests(), contentionTests(), planTests(),
 		briefTests(), attentionTests(), snapshotTests(),
-		interruptTests(), steerTests(), runLogTests(), inboxTests(),
+		interruptTests(), steerTests(), runLogTests(), inboxTests(), lagTests(),
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(newEnv(t, open)) })
