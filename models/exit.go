@@ -34,6 +34,6 @@ func Exits() []ExitFacts {
 		{ExitBlocked, "blocked by a dependency"},
 		{ExitUnavailable, "unavailable: engine, adapter, ledger busy or of another schema"},
 		{ExitForbidden, "forbidden"},
-		{ExitInterrupted, "interrupted"},
+		{ExitInterrupted, "interrupted before it had finished; what goes on until it is interrupted ends with 0"},
 	}
 }

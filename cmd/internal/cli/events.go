@@ -12,9 +12,9 @@ import (
 
 const eventsAbout = `A reader goes on with --after N, N being the last sequence it saw (next_after in JSON).
 
-With --follow the command goes on until it is interrupted, which is its normal end. It
-begins with what comes from now on, with --after or --since with what came since, with
---limit N with the last N. --json then prints one object a line, as --format jsonl does.`
+With --follow the command goes on until it is interrupted, which is its normal end (exit
+code 0). It begins with what comes from now on, with --after or --since with what came
+since, with --limit N with the last N. --json then prints one object a line, as --format jsonl does.`
 
 func eventsLeaf() leaf {
 	return leaf{

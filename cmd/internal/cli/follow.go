@@ -130,9 +130,23 @@ func sentence(e models.Event) string {
 	case models.EventSteerRequested:
 		return e.ActorID + " says: " + get("message")
 	case models.EventInterruptRequested:
-		return strings.TrimRight("stopped by "+e.ActorID+": "+get("reason"), ": ")
-	case models.EventAssignmentCancelled, models.EventAssignmentSuperseded, models.EventRunStale, models.EventAdapterUnavailable:
-		return e.Type
+		return because("stopped by "+e.ActorID, get("reason"))
+	case models.EventAssignmentCancelled:
+		return because("cancelled by "+e.ActorID, get("reason"))
+	case models.EventAssignmentSuperseded:
+		return because("superseded by "+e.ActorID+" in favour of "+get("superseded_by"), get("reason"))
+	case models.EventRunStale:
+		return because("run "+e.RunID+" is stale", "its claim has run out")
+	case models.EventAdapterUnavailable:
+		return because("the adapter "+get("adapter_kind")+" is unavailable", get("reason"))
 	}
 	return ""
+}
+
+// because joins what happened and its reason, which may be missing.
+func because(what, reason string) string {
+	if reason == "" {
+		return what
+	}
+	return what + ": " + reason
 }

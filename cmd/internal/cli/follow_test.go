@@ -123,6 +123,25 @@ func TestEventsFollow(t *testing.T) {
 	f.ends(t)
 }
 
+// A person reads who ended an assignment, and why.
+func TestFollowersTellWhoEndedAnAssignment(t *testing.T) {
+	env := stage(t)
+	for _, id := range []string{"one", "two", "three"} {
+		runs(t, env, "assignment", "create", "--team", "web", "--title", "x", "--id", id)
+	}
+	f := follow(t, env, "--after", "0", "--type", models.EventAssignmentCancelled, "--type", models.EventAssignmentSuperseded)
+	runs(t, env, "assignment", "cancel", "--reason", "no use", "one")
+	runs(t, env, "assignment", "supersede", "--by", "three", "--reason", "too big", "two")
+	for _, end := range []string{"no use", "too big"} {
+		line := f.next(t)
+		who, why, found := strings.Cut(line, ": "+end)
+		if !found || why != "" || !strings.Contains(who, " by human:") || strings.Contains(line, "assignment_") {
+			t.Errorf("it says %q", line)
+		}
+	}
+	f.ends(t)
+}
+
 // Without a cursor a follower begins with what comes; with a limit it shows the last
 // events first.
 func TestEventsFollowBeginsNow(t *testing.T) {

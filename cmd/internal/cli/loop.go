@@ -194,7 +194,7 @@ func dryRun(ctx context.Context, in *call) error {
 func (p *printer) plan(plan ledger.DryPlan) {
 	p.line("team %s", plan.TeamID)
 	if plan.Probe != nil {
-		p.line("  probe: %s %s, %s, %s ago", plan.Probe.AdapterKind, plan.Probe.Version, plan.Probe.Status, plan.ProbeAge)
+		p.line("  probe: %s, %s, %s ago", strings.TrimSpace(plan.Probe.AdapterKind+" "+plan.Probe.Version), plan.Probe.Status, plan.ProbeAge)
 	} else {
 		p.line("  probe: none on this node yet; the plan holds if the adapter answers")
 	}

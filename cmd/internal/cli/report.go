@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strconv"
 	"time"
 
 	"coxswain/activities/codex/appserver"
@@ -22,8 +23,8 @@ type outcomeRow struct {
 	ThreadID      string                  `json:"thread_id"`
 	HandoffActor  string                  `json:"handoff_actor"`
 	DecisionActor string                  `json:"decision_actor"`
-	Tokens        models.TokenUsage       `json:"tokens"`
-	Files         []string                `json:"files"` // uncommitted files in its scope at its end
+	Tokens        models.TokenUsage       `json:"tokens"` // of all its runs
+	Files         []string                `json:"files"`  // uncommitted files in its paths at its end; null without paths, where nobody knows whose they are
 	CreatedAt     time.Time               `json:"created_at"`
 	StartedAt     *time.Time              `json:"started_at,omitempty"`
 	HandedOffAt   *time.Time              `json:"handed_off_at,omitempty"`
@@ -72,35 +73,75 @@ func (s *stack) report(ctx context.Context, l *ledger.Ledger, teams []string) (f
 func (p *printer) outcomes(rows []outcomeRow) {
 	table := make([][]any, 0, len(rows))
 	for _, r := range rows {
-		table = append(table, []any{r.AssignmentID, r.Status, r.HandoffActor, r.DecisionActor, r.Tokens.Total, len(r.Files)})
+		table = append(table, []any{r.AssignmentID, r.Status, r.HandoffActor, r.DecisionActor, r.Tokens.Total, r.fileCount()})
 	}
 	p.heading("Assignments")
 	p.table("None.", []string{"ASSIGNMENT", "STATUS", "HANDED OFF BY", "DECIDED BY", "TOKENS", "FILES"}, table)
 }
 
+func (r outcomeRow) fileCount() string {
+	if r.Files == nil {
+		return "-"
+	}
+	return strconv.Itoa(len(r.Files))
+}
+
 func outcomeOf(ctx context.Context, l *ledger.Ledger, a models.Assignment) (outcomeRow, error) {
-	row := outcomeRow{AssignmentID: a.ID, Title: a.Title, Status: a.Status, CreatedAt: a.CreatedAt, Files: []string{}}
+	row := outcomeRow{AssignmentID: a.ID, Title: a.Title, Status: a.Status, CreatedAt: a.CreatedAt}
+	if len(a.AllowedPaths) > 0 {
+		row.Files = []string{}
+	}
 	detail, err := l.AssignmentDetail(ctx, a.ID)
 	if err != nil {
 		return row, err
 	}
+	row.Tokens = tokensOf(detail.Runs)
 	for _, r := range detail.Runs {
-		row.RunID, row.ThreadID, row.Tokens = r.ID, r.SessionRef, r.Tokens
+		row.RunID, row.ThreadID = r.ID, r.SessionRef
 		started := r.StartedAt
 		row.StartedAt, row.HandedOffAt = &started, r.HandedOffAt
 	}
 	for _, e := range detail.Events {
-		at := e.CreatedAt
-		switch e.Type {
-		case models.EventHandoffSubmitted:
-			row.HandoffActor = e.ActorID
-		case models.EventIntegratorReview:
-			row.DecisionActor, row.DecidedAt = e.ActorID, &at
-		case models.EventScopeDirty:
-			row.Files = words(e.Payload["files"])
-		}
+		row.apply(e)
 	}
 	return row, nil
+}
+
+// apply brings an event into the row, the oldest first. A claim or a handoff begins
+// anew: what was decided before it is history.
+func (r *outcomeRow) apply(e models.Event) {
+	switch e.Type {
+	case models.EventRunClaimed:
+		r.HandoffActor, r.DecisionActor, r.DecidedAt = "", "", nil
+	case models.EventHandoffSubmitted:
+		r.HandoffActor, r.DecisionActor, r.DecidedAt = e.ActorID, "", nil
+	case models.EventIntegratorReview:
+		at := e.CreatedAt
+		r.DecisionActor, r.DecidedAt = e.ActorID, &at
+	case models.EventScopeDirty:
+		if r.Files != nil {
+			r.Files = words(e.Payload["files"])
+		}
+	}
+}
+
+// tokensOf are the tokens of an assignment's runs. A run counts the total of its
+// thread, so that several runs on one thread count once.
+func tokensOf(runs []models.Run) models.TokenUsage {
+	var sum models.TokenUsage
+	threads := map[string]models.TokenUsage{}
+	for _, r := range runs {
+		before := threads[r.SessionRef]
+		sum.Incomplete = sum.Incomplete || r.Tokens.Incomplete
+		if r.SessionRef == "" || r.Tokens.Total <= before.Total {
+			continue // without a thread nothing was used
+		}
+		sum.Input += r.Tokens.Input - before.Input
+		sum.Output += r.Tokens.Output - before.Output
+		sum.Total += r.Tokens.Total - before.Total
+		threads[r.SessionRef] = r.Tokens
+	}
+	return sum
 }
 
 func words(v any) []string {
