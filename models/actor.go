@@ -27,7 +27,7 @@ func ValidRole(r Role) bool {
 // behind `cox mcp`, the binding that proves it.
 type Principal struct {
 	ActorID   string
-	Role      Role
+	Role      Role   // "" is the one that the actor is registered with
 	BindingID string // the binding the call came through; "" for people and nodes
 }
 

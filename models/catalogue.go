@@ -128,7 +128,7 @@ func refusalCodes() []CodeFacts {
 			[]string{
 				"who worked on an assignment decides its review, or answers its own question",
 				"an agent touches a run, an assignment or a team that is not its own",
-				"the role lacks the right: agents decide no reviews and call no work off",
+				"the role lacks the right, which is that of --actor where it is given: agents decide no reviews and call no work off",
 				"the token of a tool server names no active binding",
 			},
 			"ask a person, or the team's integrator",

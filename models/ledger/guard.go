@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"gorm.io/gorm"
+
 	"coxswain/models"
 )
 
@@ -34,6 +36,21 @@ func (tx *Tx) need(action string, roles ...models.Role) error {
 			With("role", string(tx.By.Role)).With("actor_id", tx.By.ActorID)
 	}
 	return tx.see(tx.By.ActorID, tx.By.Role)
+}
+
+// recognise gives a caller who claims no role the one that the actor is registered
+// with. Errors: NOT_FOUND for an actor that nobody registered, who would otherwise be
+// one by a slip of the pen.
+func recognise(db *gorm.DB, by models.Principal) (models.Principal, error) {
+	if by.ActorID == "" || by.Role != "" {
+		return by, nil
+	}
+	known, found, err := find[models.Actor](db, "id = ?", by.ActorID)
+	if err == nil && !found {
+		err = models.NotFound("actor", by.ActorID).Hint("cox actor list; a new person first: cox actor register --role human %s", by.ActorID)
+	}
+	by.Role = known.Role
+	return by, err
 }
 
 func roleList(roles []models.Role) string {

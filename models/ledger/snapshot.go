@@ -45,6 +45,10 @@ func (l *Ledger) Snapshot(ctx context.Context, f SnapshotFilter) (models.Snapsho
 // Integrators and people export. Errors: FORBIDDEN, NOT_FOUND.
 func (l *Ledger) Projection(ctx context.Context, by models.Principal, workspaceID string) (models.Snapshot, models.Workspace, error) {
 	var none models.Snapshot
+	by, err := recognise(l.read(ctx), by)
+	if err != nil {
+		return none, models.Workspace{}, err
+	}
 	if by.Role != models.RoleIntegrator && by.Role != models.RoleHuman {
 		return none, models.Workspace{}, models.Forbidden("export projection: role %q may not do this; it needs integrator or human", by.Role).
 			With("role", string(by.Role)).With("actor_id", by.ActorID)

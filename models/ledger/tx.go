@@ -79,6 +79,9 @@ func (l *Ledger) within(db *gorm.DB, by models.Principal, fn func(*Tx) error) er
 	if version != SchemaVersion {
 		return schemaUnsupported(l.store.name(), version)
 	}
+	if by, err = recognise(db, by); err != nil {
+		return err
+	}
 	return fn(&Tx{db: db, l: l, By: by, Now: l.Now()})
 }
 

@@ -13,7 +13,7 @@ func (a *app) actorCommand() *urfave.Command {
 	return a.group("actor", "register who acts and see them",
 		leaf{
 			name: "register", usage: "register an actor or update its profile", argument: "ID",
-			about:   "A profile describes long-lived capability. It claims no work, and a role is proven by a\nbinding or by the person who starts the process, never by this entry.",
+			about:   "A profile describes long-lived capability. It claims no work. --actor acts in the\nrole that stands here; an agent's own tools prove theirs by a binding.",
 			example: "cox actor register --role agent --provider codex codex-worker-7",
 			options: []*option{
 				{name: "role", fallback: "agent", oneOf: []string{"agent", "integrator", "human", "node"}, usage: "`ROLE`: agent, integrator, human or node"},

@@ -132,10 +132,11 @@ func (in *call) log() *slog.Logger {
 	return in.logger
 }
 
-// by is the person who types, or the actor that --actor names.
+// by is the person who types, or the actor that --actor names, in the role that the
+// ledger knows it by.
 func (in *call) by() models.Principal {
 	if id := in.text("actor"); id != "" {
-		return models.Principal{ActorID: id, Role: models.RoleHuman}
+		return models.Principal{ActorID: id}
 	}
 	return models.Principal{ActorID: "human:" + login(in.env), Role: models.RoleHuman}
 }

@@ -37,12 +37,30 @@ func mcp(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	if token == "" {
+		if err := inRole(ctx, l, principal); err != nil {
+			return err
+		}
+	}
 	out := &frameOut{WriteCloser: writeCloser(in.io.Out)}
 	err = mcpserver.Serve(ctx, mcpserver.Options{
 		Ledger: l, Token: token, Principal: principal, Head: head, Place: in.place, Version: Version, Logger: in.log(),
 		In: readCloser(in.io.In), Out: out,
 	})
 	in.wrote = out.closed.Load()
+	return err
+}
+
+// inRole refuses to serve a known actor in another role than its own.
+func inRole(ctx context.Context, l *ledger.Ledger, by models.Principal) error {
+	known, err := l.Actor(ctx, by.ActorID)
+	if models.IsCode(err, models.CodeNotFound) {
+		return nil // the person who starts the server names a new one
+	}
+	if err == nil && known.Role != by.Role {
+		err = models.Forbidden("%s is registered as %s, not %s", by.ActorID, known.Role, by.Role).
+			With("actor_id", by.ActorID).With("role", string(known.Role)).Hint("cox mcp --role %s --actor %s", known.Role, by.ActorID)
+	}
 	return err
 }
 

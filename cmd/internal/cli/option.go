@@ -52,7 +52,7 @@ func commonOptions() []*option {
 		&option{name: "json", kind: truthKind, env: []string{"COX_JSON"}, usage: "print one JSON document on stdout"},
 		&option{name: "format", fallback: "text", env: []string{"COX_FORMAT"}, oneOf: []string{"text", "json"}, usage: "`FORMAT` of the answer: text or json, which is --json"},
 		&option{name: "request-id", kind: identKind, env: []string{"COX_REQUEST_ID"}, usage: "`ID` under which a repeated call gets the first answer"},
-		&option{name: "actor", ids: "actor", kind: identKind, env: []string{"COX_ACTOR"}, usage: "act as this `ID` instead of human:<login>"},
+		&option{name: "actor", ids: "actor", kind: identKind, env: []string{"COX_ACTOR"}, usage: "act as this registered `ID`, in its role, instead of human:<login>"},
 	)
 	for _, o := range common {
 		o.common = true

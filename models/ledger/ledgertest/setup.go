@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"path/filepath"
+	"strings"
 
 	"coxswain/models"
 	"coxswain/models/ledger"
@@ -18,6 +19,7 @@ func setupTests() map[string]func(*env) {
 		"team/loop_settings":                         teamLoop,
 		"actor/profiles":                             actorProfiles,
 		"actor/seen_at_first_write":                  actorSeen,
+		"actor/acts_in_its_registered_role":          actorRole,
 	}
 }
 
@@ -194,4 +196,30 @@ func actorSeen(e *env) {
 	same(e, "kind", a.Kind, "coding_agent")
 	same(e, "last seen", a.LastSeenAt.Equal(e.clock.Now()), true)
 	same(e, "created", a.CreatedAt.Equal(start), true)
+}
+
+// Who claims no role acts in the registered one, and nobody is registered by a slip.
+func actorRole(e *env) {
+	e.create("one")
+	e.claim(agentA, "one")
+	handoff := e.handOff(agentA, "one")
+	e.create("two")
+	e.claim(agentB, "two")
+	as := func(id string) models.Principal { return models.Principal{ActorID: id} }
+	e.unchanged("one", models.CodeForbidden, func() error { _, err := e.decide(as(agentB.ActorID), handoff.ID, models.DecisionAccept); return err })
+	e.unchanged("two", models.CodeForbidden, func() error {
+		_, err := e.l.CancelAssignment(e.ctx, ledger.As(as(agentA.ActorID)), "two", nil, "x")
+		return err
+	})
+	refusal := e.unchanged("one", models.CodeNotFound, func() error { _, err := e.decide(as("nobody"), handoff.ID, models.DecisionAccept); return err })
+	same(e, "the next command", strings.Contains(refusal.Next, "cox actor register --role human nobody"), true)
+	_, err := e.l.Actor(e.ctx, "nobody")
+	e.refused(models.CodeNotFound, err)
+	_, _, err = e.l.Projection(e.ctx, as(agentA.ActorID), space)
+	e.refused(models.CodeForbidden, err)
+	_, err = e.l.RegisterActor(e.ctx, ledger.As(ann), models.Actor{ID: "nobody", Role: models.RoleHuman})
+	e.ok(err)
+	decided, err := e.decide(as("nobody"), handoff.ID, models.DecisionAccept)
+	e.ok(err)
+	same(e, "the role of who decided", decided.ActorRole, models.RoleHuman)
 }
