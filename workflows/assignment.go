@@ -12,10 +12,11 @@ import (
 // time. Between two commands it waits; the node's observer watches the turns.
 func Assignment(ctx workflow.Context, s activities.Subject) error {
 	var a assignment
-	if err := a.setup(ctx, s); err != nil {
+	work, err := a.setup(ctx, s, control.CancelAssignment)
+	if err != nil {
 		return err
 	}
-	return a.run(ctx)
+	return a.run(work)
 }
 
 type assignment struct{ base }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"coxswain/models"
@@ -273,18 +272,6 @@ func TestAShortHistoryGoesOn(t *testing.T) {
 	r.stopped(workflows.Assignment, "a", assign("a"))
 	if n := r.times("Rest"); n != 0 {
 		t.Errorf("asked %d times for leave to renew", n)
-	}
-}
-
-func TestACancelledWorkflowStopsAtOnceWhereItWaitsForAFailure(t *testing.T) {
-	r := newRig(t, nil)
-	r.create("a")
-	r.planned(models.CommandStart)
-	r.node.fails["StartThread"] = []error{broken(), broken(), broken()}
-	r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 5*time.Second)
-	var canceled *temporal.CanceledError
-	if err := r.execute(workflows.Assignment, "a", assign("a")); !errors.As(err, &canceled) {
-		t.Fatalf("ended with %v", err)
 	}
 }
 

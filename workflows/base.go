@@ -31,20 +31,41 @@ const (
 	longest         = 24 * 7 * time.Hour // a timer is never set further ahead
 )
 
-// base is what the workflows share: the wake-up channel, the card and the last
-// generation.
+// base is what the workflows share: the wake-up channel, the card and whether a
+// person asked to cancel the workflow.
 type base struct {
-	subject activities.Subject
-	wakes   workflow.ReceiveChannel
-	card    ledger.Card
-	shown   ledger.Card
+	subject   activities.Subject
+	wakes     workflow.ReceiveChannel
+	card      ledger.Card
+	shown     ledger.Card
+	cancelled bool // asked for by a person, and told to the ledger
+	stir      bool // the same, since the last look
 }
 
-// setup registers the handlers before anything blocks.
-func (b *base) setup(ctx workflow.Context, s activities.Subject) error {
+// setup registers the handlers before anything blocks. It returns the context to work
+// in, which nothing cancels: a cancel is told to the ledger by the given call, nil
+// where it means nothing, and the ledger decides what follows.
+func (b *base) setup(ctx workflow.Context, s activities.Subject, cancel any) (workflow.Context, error) {
 	b.subject, b.wakes = s, workflow.GetSignalChannel(ctx, WakeSignal)
-	return workflow.SetQueryHandlerWithOptions(ctx, CardQuery, func() (ledger.Card, error) { return b.card, nil },
+	work, _ := workflow.NewDisconnectedContext(ctx)
+	workflow.Go(work, func(work workflow.Context) {
+		ctx.Done().Receive(work, nil)
+		b.tellCancel(work, cancel)
+		b.cancelled, b.stir = true, true
+	})
+	return work, workflow.SetQueryHandlerWithOptions(work, CardQuery, func() (ledger.Card, error) { return b.card, nil },
 		workflow.QueryHandlerOptions{Description: "the card as the ledger was last read"})
+}
+
+// tellCancel lets the ledger do what a cancel of this workflow means.
+func (b *base) tellCancel(ctx workflow.Context, cancel any) {
+	if cancel == nil {
+		return
+	}
+	in := activities.CancelInput{ID: b.subject.ID, RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID}
+	if err := workflow.ExecuteLocalActivity(ledgerCall(ctx), cancel, in).Get(ctx, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("a cancel was refused", "subject", b.subject.ID, "error", summary(err))
+	}
 }
 
 // ledgerCall is the context of a short ledger transaction, run beside the workflow
@@ -86,32 +107,33 @@ func (b *base) show(ctx workflow.Context, c ledger.Card) error {
 // drain takes the wake-ups that are there. Right before a look they are its own:
 // what they tell of was committed before they were sent.
 func (b *base) drain() {
+	b.stir = false
 	for b.wakes.Len() > 0 {
 		b.wakes.ReceiveAsync(nil)
 	}
 }
 
+// stirred tells whether a wake-up came since the last look, or a cancel, after which
+// the workflow begins anew.
+func (b *base) stirred() bool { return b.wakes.Len() > 0 || b.stir }
+
 // wait rests until a wake-up or a time. A wake-up that came since the last look
 // ends it at once.
 func (b *base) wait(ctx workflow.Context, until *time.Time) error {
-	if b.wakes.Len() > 0 {
+	if b.stirred() {
 		return nil
 	}
 	if until == nil {
-		b.wakes.Receive(ctx, nil)
-		return ctx.Err()
+		return workflow.Await(ctx, b.stirred)
 	}
 	d := min(max(until.Sub(workflow.Now(ctx)), time.Millisecond), longest)
-	_, err := workflow.AwaitWithTimeout(ctx, d, func() bool { return b.wakes.Len() > 0 })
+	_, err := workflow.AwaitWithTimeout(ctx, d, b.stirred)
 	return err
 }
 
 // retryLater waits before a failed step is looked at again. A wake-up does not
 // cut the wait short, so that a broken node makes no storm.
 func (b *base) retryLater(ctx workflow.Context, step string, err error) error {
-	if temporal.IsCanceledError(err) {
-		return err
-	}
 	workflow.GetLogger(ctx).Warn("step failed, looked at again", "step", step, "subject", b.subject.ID, "error", summary(err))
 	return workflow.Sleep(ctx, retryAfterError)
 }
@@ -139,11 +161,11 @@ func (b *base) mayRest(ctx workflow.Context, generation int64) (bool, error) {
 	return ok, err
 }
 
-// renewed ends the run as continued-as-new when its history is long and the
-// ledger allows it; nil means: go on.
+// renewed ends the run as continued-as-new when its history is long, or it has been
+// cancelled, which a run can be once only, and the ledger allows it; nil means: go on.
 func (b *base) renewed(ctx workflow.Context, generation int64, self any) error {
 	info := workflow.GetInfo(ctx)
-	if !info.GetContinueAsNewSuggested() && info.GetCurrentHistoryLength() < historyCap {
+	if !b.cancelled && !info.GetContinueAsNewSuggested() && info.GetCurrentHistoryLength() < historyCap {
 		return nil
 	}
 	ok, err := b.mayRest(ctx, generation)

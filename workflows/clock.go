@@ -11,10 +11,11 @@ import (
 // transaction bring expired rows up to date. It lives as long as the ledger.
 func Clock(ctx workflow.Context, s activities.Subject) error {
 	var c clock
-	if err := c.setup(ctx, s); err != nil {
+	work, err := c.setup(ctx, s, nil)
+	if err != nil {
 		return err
 	}
-	return c.run(ctx)
+	return c.run(work)
 }
 
 type clock struct{ base }

@@ -20,6 +20,14 @@ func (r *rig) staleEvents() int {
 	return len(events)
 }
 
+// covered is what a look at the clock covers now.
+func (r *rig) covered() activities.Look {
+	r.Helper()
+	g, err := r.l.Acknowledge(r.Context(), ledger.ClockWorkflow())
+	r.ok(err)
+	return activities.Look{Generation: g}
+}
+
 func TestTheClockReconcilesAtTheEarliestDeadline(t *testing.T) {
 	r := newRig(t, func(s *models.LoopSettings) { s.RunLeaseTTLSeconds = 600 })
 	r.create("a")
@@ -67,7 +75,7 @@ func TestAFarDeadlineIsReachedInSteps(t *testing.T) {
 	const day = 24 * time.Hour
 	r := newRig(t, nil)
 	far := r.env.Now().Add(10 * day)
-	r.env.OnActivity("Reconcile", mock.Anything, mock.Anything).Return(activities.ClockLook{Deadline: &far}, nil)
+	r.env.OnActivity("Reconcile", mock.Anything, mock.Anything).Return(activities.ClockLook{Look: r.covered(), Deadline: &far}, nil)
 	r.stopAt(8 * day)
 	r.stopped(workflows.Clock, "", ledger.ClockWorkflow())
 	r.wantTimers(7*day, 3*day)
@@ -77,8 +85,8 @@ func TestAFarDeadlineIsReachedInSteps(t *testing.T) {
 func TestAPassedDeadlineStillSetsATimer(t *testing.T) {
 	r := newRig(t, nil)
 	past, later := r.env.Now().Add(-time.Hour), r.env.Now().Add(time.Hour)
-	r.env.OnActivity("Reconcile", mock.Anything, mock.Anything).Return(activities.ClockLook{Deadline: &past}, nil).Once()
-	r.env.OnActivity("Reconcile", mock.Anything, mock.Anything).Return(activities.ClockLook{Deadline: &later}, nil)
+	r.env.OnActivity("Reconcile", mock.Anything, mock.Anything).Return(activities.ClockLook{Look: r.covered(), Deadline: &past}, nil).Once()
+	r.env.OnActivity("Reconcile", mock.Anything, mock.Anything).Return(activities.ClockLook{Look: r.covered(), Deadline: &later}, nil)
 	r.stopAt(time.Minute)
 	r.stopped(workflows.Clock, "", ledger.ClockWorkflow())
 	if timers := r.timersSet(); len(timers) != 2 || timers[0] != time.Millisecond {

@@ -10,10 +10,11 @@ import (
 // messages are pending.
 func Delivery(ctx workflow.Context, s activities.Subject) error {
 	var d sender
-	if err := d.setup(ctx, s); err != nil {
+	work, err := d.setup(ctx, s, nil)
+	if err != nil {
 		return err
 	}
-	return d.run(ctx)
+	return d.run(work)
 }
 
 type sender struct{ base }

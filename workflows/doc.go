@@ -16,5 +16,8 @@
 //   - A workflow ends or continues-as-new only after Rest said that nothing was
 //     raised since its last look, so that no wake-up is lost.
 //   - An idle workflow writes no history.
+//   - Nothing cancels what a workflow does. A cancel in the Web UI is told to the
+//     ledger: an assignment is called off, a loop turned off; elsewhere it means
+//     nothing. The stop of a worker is never a cancel.
 //   - Cards, memos and failures carry ids, states and counts.
 package workflows

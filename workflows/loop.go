@@ -10,10 +10,11 @@ import (
 // probes that the plan asks for. It lives while the loop is on or work is live.
 func Loop(ctx workflow.Context, s activities.Subject) error {
 	var l loop
-	if err := l.setup(ctx, s); err != nil {
+	work, err := l.setup(ctx, s, control.TurnLoopOff)
+	if err != nil {
 		return err
 	}
-	return l.run(ctx)
+	return l.run(work)
 }
 
 type loop struct{ base }

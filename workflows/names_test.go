@@ -58,7 +58,7 @@ func TestWireNamesOfActivities(t *testing.T) {
 		of   any
 		want string
 	}{
-		{&activities.Control{}, "ClaimRun LookAtAssignment LookAtNudge LookAtThread PlanTeam QueueNudge QueueResume Reconcile Rest WakeTeam"},
+		{&activities.Control{}, "CancelAssignment ClaimRun LookAtAssignment LookAtNudge LookAtThread PlanTeam QueueNudge QueueResume Reconcile Rest TurnLoopOff WakeTeam"},
 		{&activities.Node{}, "AbandonStart Deliver InspectScope InterruptRun Probe StartThread"},
 	} {
 		if got := strings.Join(activityNames(c.of), " "); got != c.want {
@@ -86,9 +86,10 @@ func TestWireFormatOfMessages(t *testing.T) {
 	at := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 	for want, v := range map[string]any{
 		`{"id":"a","workflow_id":"assignment:a","attributes":true}`: activities.Subject{ID: "a", WorkflowID: "assignment:a", Attributes: true},
-		`{"command_id":"c"}`:    activities.CommandInput{CommandID: "c"},
-		`{"thread_id":"t"}`:     activities.DeliverInput{ThreadID: "t"},
-		`{"assignment_id":"a"}`: activities.ScopeInput{AssignmentID: "a"},
+		`{"command_id":"c"}`:      activities.CommandInput{CommandID: "c"},
+		`{"id":"a","run_id":"r"}`: activities.CancelInput{ID: "a", RunID: "r"},
+		`{"thread_id":"t"}`:       activities.DeliverInput{ThreadID: "t"},
+		`{"assignment_id":"a"}`:   activities.ScopeInput{AssignmentID: "a"},
 		`{"command_id":"c","owner":"o","branch":"b","base_commit":"h"}`:                            activities.ClaimInput{CommandID: "c", Owner: "o", Branch: "b", BaseCommit: "h"},
 		`{"command_id":"c","owner":"o","thread_id":"t"}`:                                           activities.ArchiveInput{CommandID: "c", Owner: "o", ThreadID: "t"},
 		`{"owner":"o","closed":true,"failed":true,"thread_id":"t","branch":"b","base_commit":"h"}`: activities.Started{Owner: "o", Closed: true, Failed: true, ThreadID: "t", Branch: "b", BaseCommit: "h"},

@@ -11,10 +11,11 @@ import (
 // interval. The planner makes the next attempt.
 func Nudge(ctx workflow.Context, s activities.Subject) error {
 	var n nudge
-	if err := n.setup(ctx, s); err != nil {
+	work, err := n.setup(ctx, s, nil)
+	if err != nil {
 		return err
 	}
-	return n.run(ctx)
+	return n.run(work)
 }
 
 type nudge struct{ base }

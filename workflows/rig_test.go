@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 
 	"coxswain/activities"
 	"coxswain/models"
@@ -36,6 +37,7 @@ type rig struct {
 	node    *scripted
 
 	mu     sync.Mutex
+	over   bool            // stopAt has come; what follows is not noted
 	steps  []string        // names of the activities, as they start
 	timers []time.Duration // as they are set
 }
@@ -45,41 +47,58 @@ type tapped struct {
 	*activities.Control
 	after  map[string]func()
 	before map[string]func()
+	over   atomic.Bool // a cancel is the test's own way to stop
 }
 
 func newRig(t *testing.T, settings func(*models.LoopSettings)) *rig {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	r := &rig{T: t, env: suite.NewTestWorkflowEnvironment()}
-	r.env.SetStartTime(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
-	r.env.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: "01234567-control"})
+	r := &rig{T: t, env: newEnvironment()}
 	var err error
 	r.l, err = ledger.Open(t.Context(), ledger.Options{Path: filepath.Join(t.TempDir(), "ledger.db"), Clock: r.env.Now})
 	r.ok(err)
 	t.Cleanup(func() { r.ok(r.l.Close()) })
 	r.control = &tapped{Control: &activities.Control{Ledger: r.l}, after: map[string]func(){}, before: map[string]func(){}}
 	r.node = &scripted{l: r.l, hook: map[string]func(){}, fails: map[string][]error{}}
-	r.env.RegisterActivity(r.control)
-	r.env.RegisterActivity(r.node)
 	r.listen()
 	r.crew(settings)
 	return r
 }
 
-// listen notes what the workflow does.
+func newEnvironment() *testsuite.TestWorkflowEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetStartTime(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC))
+	env.SetStartWorkflowOptions(client.StartWorkflowOptions{TaskQueue: "01234567-control"})
+	return env
+}
+
+// next is the same world for the workflow's next run.
+func (r *rig) next() *rig {
+	n := &rig{T: r.T, env: newEnvironment(), l: r.l, control: r.control, node: r.node}
+	n.listen()
+	return n
+}
+
+// listen registers the activities and notes what the workflow does.
 func (r *rig) listen() {
+	r.env.RegisterActivity(r.control)
+	r.env.RegisterActivity(r.node)
 	note := func(info *activity.Info) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.steps = append(r.steps, info.ActivityType.Name)
+		if !r.over {
+			r.steps = append(r.steps, info.ActivityType.Name)
+		}
 	}
 	r.env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) { note(info) })
 	r.env.SetOnLocalActivityStartedListener(func(info *activity.Info, _ context.Context, _ []any) { note(info) })
 	r.env.SetOnTimerScheduledListener(func(_ string, d time.Duration) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.timers = append(r.timers, d)
+		if !r.over {
+			r.timers = append(r.timers, d)
+		}
 	})
 }
 
@@ -219,9 +238,15 @@ func (r *rig) wake() { r.env.SignalWorkflow(workflows.WakeSignal, nil) }
 // quiet lets something be done or read at a time, without a wake-up.
 func (r *rig) quiet(d time.Duration, fn func()) { r.env.RegisterDelayedCallback(fn, d) }
 
-// stopAt ends a workflow that would rest for ever.
+// stopAt ends a workflow that would rest for ever: a cancel makes it begin anew.
 func (r *rig) stopAt(d time.Duration) {
-	r.env.RegisterDelayedCallback(func() { r.env.CancelWorkflow(); r.wake() }, d)
+	r.env.RegisterDelayedCallback(func() {
+		r.mu.Lock()
+		r.over = true
+		r.mu.Unlock()
+		r.control.over.Store(true)
+		r.env.CancelWorkflow()
+	}, d)
 }
 
 func (r *rig) execute(wf any, id, workflowID string) error {
@@ -244,8 +269,8 @@ func (r *rig) ends(wf any, id, workflowID string) {
 // stopped runs the workflow until stopAt ends it.
 func (r *rig) stopped(wf any, id, workflowID string) {
 	r.Helper()
-	var canceled *temporal.CanceledError
-	if err := r.execute(wf, id, workflowID); !errors.As(err, &canceled) {
+	var anew *workflow.ContinueAsNewError
+	if err := r.execute(wf, id, workflowID); !errors.As(err, &anew) || !r.over {
 		r.Fatalf("the workflow ended by itself with %v; steps %v", err, r.did())
 	}
 }

@@ -53,6 +53,20 @@ func (c *tapped) QueueNudge(ctx context.Context, in activities.ClaimInput) error
 	return c.Control.QueueNudge(ctx, in)
 }
 
+func (c *tapped) CancelAssignment(ctx context.Context, in activities.CancelInput) error {
+	if c.over.Load() {
+		return nil
+	}
+	return c.Control.CancelAssignment(ctx, in)
+}
+
+func (c *tapped) TurnLoopOff(ctx context.Context, in activities.CancelInput) error {
+	if c.over.Load() {
+		return nil
+	}
+	return c.Control.TurnLoopOff(ctx, in)
+}
+
 // scripted is a node whose threads exist in the ledger only. It records what it
 // was asked, on which queue, and fails as scripted.
 type scripted struct {

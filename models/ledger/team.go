@@ -205,6 +205,27 @@ func (tx *Tx) configureLoop(teamID string, s models.LoopSettings) (loopChange, e
 	return loopChange{Team: t, Previous: previous}, err
 }
 
+// TurnLoopOff turns a team's loop off and leaves its other settings as they are.
+// Errors: FORBIDDEN, NOT_FOUND.
+func (l *Ledger) TurnLoopOff(ctx context.Context, c *Call, teamID string) (models.Team, error) {
+	return write(ctx, l, c, "turn_loop_off", args{"team_id": teamID}, func(tx *Tx) (models.Team, error) {
+		if err := tx.needUnbound("turn loop off", models.RoleHuman, models.RoleIntegrator, models.RoleNode); err != nil {
+			return models.Team{}, err
+		}
+		t, err := get[models.Team](tx.db, "team", teamID)
+		if err != nil || !t.Loop.Enabled {
+			return t, err
+		}
+		return tx.setLoop(t, tx.off(t.Loop))
+	})
+}
+
+// off are loop settings after the caller turned the loop off.
+func (tx *Tx) off(s models.LoopSettings) models.LoopSettings {
+	s.Enabled, s.Owner, s.SetBy = false, "", tx.By.ActorID
+	return s
+}
+
 // ReleaseLoop turns off a loop whose owner has ended, unless somebody else has
 // decided about it since (false).
 func (l *Ledger) ReleaseLoop(ctx context.Context, teamID, owner string) (off bool, err error) {
@@ -214,9 +235,7 @@ func (l *Ledger) ReleaseLoop(ctx context.Context, teamID, owner string) (off boo
 		if !off {
 			return err
 		}
-		s := t.Loop
-		s.Enabled, s.Owner, s.SetBy = false, "", tx.By.ActorID
-		_, err = tx.setLoop(t, s)
+		_, err = tx.setLoop(t, tx.off(t.Loop))
 		return err
 	})
 	return off, err
