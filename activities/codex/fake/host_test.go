@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +47,28 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 	b.wantKind(err, codex.ErrNotFound)
 	if end := b.play(b.thread(), "go"); end.Status != codex.TurnFailed || !strings.Contains(end.Error, "/no/such/agent") {
 		t.Errorf("turn ended as %+v", end)
+	}
+}
+
+// A subscriber that is slower than the agent loses none of its last words.
+func TestLastWordsWaitForASlowListener(t *testing.T) {
+	script := `for i in 1 2 3; do echo '{"type":"item","item":"agentMessage","text":"word"}'; done; echo '{"type":"end","status":"completed"}'; echo $$ > pid`
+	b := newBench(t, shell(script))
+	slow := sync.OnceFunc(func() {
+		b.wantGone(b.pids(filepath.Join(b.cwd, "pid"), 1))
+		time.Sleep(1500 * time.Millisecond) // longer than the host waits for a pipe that outlives its agent
+	})
+	defer b.host.Subscribe(func(e codex.Event) {
+		if e.Type == codex.EventItemCompleted && e.Item.Type == "agentMessage" {
+			slow()
+		}
+	})()
+	thread := b.thread()
+	if end := b.play(thread, "go"); end.Status != codex.TurnCompleted {
+		t.Errorf("turn ended as %+v", end)
+	}
+	if items, err := b.host.ListTurnItems(t.Context(), thread, ""); err != nil || len(items) != 4 {
+		t.Errorf("%d items, %v, want the message and three words", len(items), err)
 	}
 }
 

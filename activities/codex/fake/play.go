@@ -102,7 +102,7 @@ func (p *performance) begin() (*child, error) {
 
 // listen takes the agent's reports until its output ends.
 func (p *performance) listen(agent *child) {
-	lines := bufio.NewScanner(agent.stdout)
+	lines := bufio.NewScanner(&reports{File: agent.stdout, late: pipeHolds})
 	lines.Buffer(make([]byte, 0, 16<<10), maxLine)
 	for lines.Scan() {
 		if p.err != nil || p.end != nil {
