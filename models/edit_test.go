@@ -76,7 +76,8 @@ func TestFindCyclesNamesEachOnce(t *testing.T) {
 func TestNearestWord(t *testing.T) {
 	words := []string{"title", "priority", "allowed_paths", "depends_on"}
 	for word, want := range map[string]string{
-		"titel": "title", "prio": "", "priorty": "priority", "depends-on": "depends_on", "allowed_path": "allowed_paths", "colour": "", "": "",
+		"titel": "title", "prio": "", "priorty": "priority", "depends-on": "depends_on", "allowed_path": "allowed_paths", "colour": "", "": "", "bogus": "",
+		"ttile": "title", "tilt": "",
 	} {
 		if got := models.Nearest(word, words); got != want {
 			t.Errorf("%q is taken for %q, want %q", word, got, want)

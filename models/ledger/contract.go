@@ -25,7 +25,7 @@ func contract(n models.NewAssignment, ws models.Workspace) (models.Assignment, [
 		Priority: n.Priority, Revision: 1, AcceptanceCriteria: list(n.AcceptanceCriteria), DependsOn: ordered(n.DependsOn),
 	}
 	var wrong []error
-	if err := required("title", n.Title); err != nil {
+	if err := checkTitle(n.Title); err != nil {
 		wrong = append(wrong, err)
 	}
 	for i, criterion := range n.AcceptanceCriteria {
@@ -38,6 +38,14 @@ func contract(n models.NewAssignment, ws models.Workspace) (models.Assignment, [
 	metadata, bad := contractMetadata(n.Metadata)
 	a.Metadata = metadata
 	return a, append(wrong, bad...)
+}
+
+// checkTitle refuses a title that is missing or has more than one line.
+func checkTitle(title string) error {
+	if strings.ContainsAny(title, "\n\v\f\r\u0085\u2028\u2029") {
+		return models.Invalid("title", "must be one line").Hint("put what goes beyond one line into the description")
+	}
+	return required("title", title)
 }
 
 // contractMetadata is the metadata as it is stored, with its session bind.

@@ -73,19 +73,12 @@ func checkEntries(c *Call, r ImportRequest) ([]models.ImportProblem, []byte, err
 	for i, n := range r.Entries {
 		in := contractArgs(n)
 		all = append(all, in)
-		err := checkLimits(in)
-		if err == nil {
-			var text []byte
-			if text, err = json.Marshal(in); err != nil {
-				err = models.Invalid("metadata", "cannot be encoded").Because(err)
-			} else {
-				err = scanSecrets(text)
-			}
-		}
-		if refusal, ok := errors.AsType[*models.Error](err); ok {
-			problems = append(problems, models.ProblemOf(i, n.ID, refusal))
-		} else if err != nil {
+		refusals, err := checkEntry(in)
+		if err != nil {
 			return nil, nil, err
+		}
+		for _, refusal := range refusals {
+			problems = append(problems, models.ProblemOf(i, n.ID, refusal))
 		}
 	}
 	if len(problems) > 0 {
@@ -93,6 +86,26 @@ func checkEntries(c *Call, r ImportRequest) ([]models.ImportProblem, []byte, err
 	}
 	canonical, err := json.Marshal(args{"entries": all, "update": r.Update})
 	return nil, canonical, err
+}
+
+// checkEntry lists each field of an entry that is too large or holds a secret.
+func checkEntry(in args) (refusals []*models.Error, err error) {
+	for _, wrong := range limitsPassed(in) {
+		refusal, ok := errors.AsType[*models.Error](wrong)
+		if !ok {
+			return nil, wrong
+		}
+		refusals = append(refusals, refusal)
+	}
+	text, err := json.Marshal(in)
+	if err != nil {
+		return append(refusals, models.Invalid("metadata", "cannot be encoded").Because(err)), nil
+	}
+	found, err := findSecrets(text)
+	for _, secret := range found {
+		refusals = append(refusals, secret.refusal())
+	}
+	return refusals, err
 }
 
 // planImport is one import under way.

@@ -39,12 +39,21 @@ func textLimits() map[string]int {
 // what stands on one line of a list. The fields are visited by name, so that the
 // same arguments are always refused for the same one.
 func checkLimits(in args) error {
-	for _, field := range slices.Sorted(maps.Keys(in)) {
-		if err := checkLimit(field, in[field]); err != nil {
-			return err
-		}
+	if wrong := limitsPassed(in); len(wrong) > 0 {
+		return wrong[0]
 	}
 	return nil
+}
+
+// limitsPassed lists what checkLimits refuses, one error a field.
+func limitsPassed(in args) []error {
+	var wrong []error
+	for _, field := range slices.Sorted(maps.Keys(in)) {
+		if err := checkLimit(field, in[field]); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return wrong
 }
 
 func checkLimit(field string, v any) error {

@@ -10,25 +10,37 @@ import (
 	"coxswain/models"
 )
 
-// scanSecrets looks through canonical JSON, keys and values alike. Text without a
-// keyword of any rule is not even decoded.
+// scanSecrets looks through canonical JSON, keys and values alike, and refuses the
+// first secret.
 func scanSecrets(canonical []byte) error {
+	found, err := findSecrets(canonical)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	return found[0].refusal()
+}
+
+// findSecrets lists the fields of canonical JSON that hold a secret, in a fixed
+// order. Text without a keyword of any rule is not even decoded.
+func findSecrets(canonical []byte) ([]secretFound, error) {
 	if lower := strings.ToLower(string(canonical)); len(keywords().in(lower)) == 0 && !namesAny(lower) {
-		return nil
+		return nil, nil
 	}
 	var document any
 	if err := json.Unmarshal(canonical, &document); err != nil {
-		return models.Invalid("arguments", "cannot be read back").Because(err)
+		return nil, models.Invalid("arguments", "cannot be read back").Because(err)
 	}
-	field, rule, err := walkSecrets("", document)
-	if err != nil || rule == "" {
-		return err
-	}
-	return secretDetected(field, rule)
+	var found []secretFound
+	err := walkSecrets("", document, &found)
+	return found, err
 }
 
-// secretDetected names the field and the rule, never the value.
-func secretDetected(field, rule string) error {
+// secretFound is a field that holds a secret, by the rule that found it.
+type secretFound struct{ field, rule string }
+
+// refusal names the field and the rule, never the value.
+func (s secretFound) refusal() *models.Error {
+	field, rule := s.field, s.rule
 	return models.Errorf(models.CodeSecretDetected, "%s: holds what looks like a secret (%s); nothing was stored", field, rule).
 		With("field", field).With("rule", rule).
 		Hint("name where the secret is kept instead, such as env:NAME, or write <redacted>")
@@ -44,39 +56,48 @@ func namesAny(lower string) bool {
 	return false
 }
 
-// walkSecrets visits a decoded document in a fixed order and returns the first
-// field in which a rule finds something.
-func walkSecrets(path string, v any) (field, rule string, err error) {
+// walkSecrets visits a decoded document in a fixed order and adds each field in which
+// a rule finds something.
+func walkSecrets(path string, v any, found *[]secretFound) error {
 	switch v := v.(type) {
 	case string:
-		rule, err = textRule(v)
-		return path, rule, err
+		return judgeText(path, v, found)
 	case []any:
 		for i, e := range v {
-			if field, rule, err = walkSecrets(fmt.Sprintf("%s[%d]", path, i), e); rule != "" || err != nil {
-				return field, rule, err
+			if err := walkSecrets(fmt.Sprintf("%s[%d]", path, i), e, found); err != nil {
+				return err
 			}
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if field, rule, err = walkEntry(path, key, v[key]); rule != "" || err != nil {
-				return field, rule, err
+			if err := walkEntry(path, key, v[key], found); err != nil {
+				return err
 			}
 		}
 	}
-	return "", "", nil
+	return nil
 }
 
 // walkEntry checks one key by itself, the value by the key's name, and the value.
-func walkEntry(path, key string, value any) (field, rule string, err error) {
-	if rule, err = textRule(key); rule != "" || err != nil {
-		return join(path, "(a key)"), rule, err
+func walkEntry(path, key string, value any, found *[]secretFound) error {
+	if err := judgeText(join(path, "(a key)"), key, found); err != nil {
+		return err
 	}
 	at := join(path, key)
 	if namesSecret(key) && secretValue(key, value) {
-		return at, "secret-name", nil
+		*found = append(*found, secretFound{at, "secret-name"})
+		return nil
 	}
-	return walkSecrets(at, value)
+	return walkSecrets(at, value, found)
+}
+
+// judgeText adds the field of a text that holds a secret.
+func judgeText(field, text string, found *[]secretFound) error {
+	rule, err := textRule(text)
+	if rule != "" {
+		*found = append(*found, secretFound{field, rule})
+	}
+	return err
 }
 
 func join(path, key string) string {

@@ -34,10 +34,10 @@ A YAML file holds one assignment, a list of them, or a plan:
       execution: {key_files: [src/search.go], risk_notes: [keep the API]}
       metadata: {any: value}
 
-A Markdown file begins with the same fields between two lines ---. Of one assignment the
-first heading is the title, the text below it the description, and the file's name the id,
-where the fields name none; a further assignment begins with another line --- that a line
-"id: ID" follows. Of a plan with "assignments" a heading "ID" or "ID: TITLE" begins the
+A Markdown file begins with the same fields between two lines ---. Where the fields name
+none, the first heading is the title, the text below it the description, and the file's
+name the id. A further assignment of the file begins with another line --- that a line
+"id: ID" follows; the first one keeps its id. Of a plan with "assignments" a heading "ID" or "ID: TITLE" begins the
 description of that entry, and the text before the first one goes to all of them.
 
 Importing a plan again changes nothing. Where an entry's id is in the ledger with another
@@ -132,11 +132,34 @@ func (in *call) refusedPlan(plan *planfile.Plan, err error) error {
 	if len(codes) == 1 {
 		e = models.Errorf(codes[0].Code, "%s; nothing was imported", placed(plan.Problems[0]))
 	}
-	next := "mend the plan and import it again"
-	if len(found) > 0 && found[0].Next != "" {
-		next = found[0].Next
+	return e.With("problems", plan.Problems).Hint("%s", in.afterRefusal(e.Code, found))
+}
+
+// afterRefusal is the next step of a refused plan. Where nothing but contracts differ
+// it is this command line with --update.
+func (in *call) afterRefusal(code models.Code, found []models.ImportProblem) string {
+	if code == models.CodeIdempotencyConflict {
+		return in.importLine("--update")
 	}
-	return e.With("problems", plan.Problems).Hint("%s", next)
+	if len(found) > 0 && found[0].Next != "" && found[0].Code != models.CodeIdempotencyConflict {
+		return found[0].Next
+	}
+	return "mend the plan and import it again"
+}
+
+// importLine is the command line of this import with one more flag.
+func (in *call) importLine(flag string) string {
+	words := []string{"cox assignment import"}
+	for _, name := range []string{"team", "workspace"} {
+		if v := in.value(name); v.source == "flag" {
+			words = append(words, "--"+name, shellWord(v.raw))
+		}
+	}
+	words = append(words, flag)
+	for _, file := range in.many {
+		words = append(words, shellWord(file))
+	}
+	return strings.Join(words, " ")
 }
 
 // placed says a problem with its file and line in front, as compilers do.

@@ -39,9 +39,33 @@ func (a *app) begin(c *urfave.Context, l leaf) (*call, error) {
 		in.values[o.name] = v
 	}
 	a.json = in.on("json") || in.raw("format") == formatJSON
+	if err := in.missing(c, l); err != nil {
+		return in, err
+	}
 	argument, err := a.positional(c, l)
 	in.argument, in.many, a.begun = argument, c.Args().Slice(), err == nil
 	return in, err
+}
+
+// missing names everything at once that the command line lacks.
+func (in *call) missing(c *urfave.Context, l leaf) error {
+	var names, fields []string
+	for _, o := range l.all() {
+		if o.required && in.values[o.name].raw == "" {
+			names, fields = append(names, "--"+o.name), append(fields, o.name)
+		}
+	}
+	if len(names) > 0 && l.needsArgument() && !c.Args().Present() {
+		names, fields = append(names, l.argument), append(fields, l.argument)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	verb := "is"
+	if len(names) > 1 {
+		verb = "are"
+	}
+	return models.Invalid(fields[0], "%s %s required", strings.Join(names, ", "), verb).With("fields", fields).Hint("%s --help", c.Command.HelpName)
 }
 
 func (a *app) positional(c *urfave.Context, l leaf) (string, error) {
@@ -56,7 +80,7 @@ func (a *app) positional(c *urfave.Context, l leaf) (string, error) {
 	if len(given) > 0 {
 		return given[0], nil
 	}
-	if l.argument != "" && !strings.HasPrefix(l.argument, "[") {
+	if l.needsArgument() {
 		return "", models.Invalid(l.argument, "is required").Hint("%s --help", c.Command.HelpName)
 	}
 	return "", nil

@@ -129,8 +129,8 @@ func TestSpansTakeSecondsAndUnits(t *testing.T) {
 
 func TestConfigFileRefusals(t *testing.T) {
 	for text, want := range map[string]string{
-		"dbb: /x\nzz: 1\n":                    "unknown key in",
-		"db: [a]\n":                           "db of",
+		"dbb: /x\nzz: 1\n":                    ":2: unknown key zz",
+		"db: [a]\n":                           ":1: db must be a plain value",
 		"db: /x\ndb: /y\n":                    "not a YAML mapping",
 		"- a\n":                               "not a YAML mapping",
 		"log_level: loud\n":                   "log-level",
@@ -174,16 +174,21 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"wrokspace"}, `unknown command "wrokspace" of cox. Did you mean "workspace"?`},
-		{[]string{"workspace", "lst"}, `Did you mean "list"?`},
+		{[]string{"wrokspace"}, `unknown command "wrokspace" of cox. Did you mean workspace?`},
+		{[]string{"config", "bogus"}, `unknown command "bogus" of cox config`},
+		{[]string{"workspace", "lst"}, `Did you mean list?`},
 		{[]string{"workspace"}, "cox workspace needs a command: add, list, show, archive"},
 		{[]string{}, "cox needs a command"},
 		{[]string{"workspace", "list", "--jsn"}, "Did you mean --json?"},
 		{[]string{"--jsn"}, "unknown flag --jsn"},
+		{[]string{"-v"}, "unknown flag -v"},
+		{[]string{"loop", "--exit-when-finished"}, "unknown flag --exit-when-finished"},
 		{[]string{"assignment", "show", "T1", "--newest"}, "flags go before arguments"},
 		{[]string{"assignment", "show", "T1", "T2"}, `unexpected argument "T2"`},
 		{[]string{"assignment", "show"}, "ID: is required"},
 		{[]string{"assignment", "cancel", "T1"}, "--reason is required"},
+		{[]string{"assignment", "supersede"}, "--by, --reason, ID are required"},
+		{[]string{"assignment", "supersede", "--by", "T2", "T1"}, "--reason is required"},
 		{[]string{"events", "--limit", "many"}, "whole number"},
 		{[]string{"events", "--limit", "0"}, "must be 1 or more"},
 		{[]string{"events", "--format", "xml"}, "must be one of table, text, json"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 
 	"coxswain/models"
 	"coxswain/models/ledger"
@@ -50,7 +53,7 @@ func parseConfig(path string, raw []byte) (map[string]string, error) {
 	if err := yaml.Unmarshal(raw, &doc); err != nil {
 		return nil, models.Invalid("config", "%s is not a YAML mapping", path).Because(errors.New(yaml.FormatError(err, false, false)))
 	}
-	known, out := configKeys(), map[string]string{}
+	known, rows, out := configKeys(), keyRows(raw), map[string]string{}
 	var unknown []string
 	for key, v := range doc {
 		if !slices.Contains(known, key) {
@@ -59,21 +62,47 @@ func parseConfig(path string, raw []byte) (map[string]string, error) {
 		}
 		switch v.(type) {
 		case map[string]any, []any:
-			return nil, models.Invalid("config", "%s of %s must be a plain value", key, path)
+			return nil, models.Invalid("config", "%s:%d: %s must be a plain value", path, rows[key], key)
 		case nil:
 		default:
 			out[key] = fmt.Sprint(v)
 		}
 	}
 	if len(unknown) > 0 {
-		slices.Sort(unknown)
-		for i, key := range unknown {
-			if near := models.Nearest(key, known); near != "" {
-				unknown[i] = key + " (did you mean " + near + "?)"
-			}
-		}
-		return nil, models.Invalid("config", "unknown key in %s: %s", path, strings.Join(unknown, ", ")).
-			Hint("the keys are %s", strings.Join(known, ", ")).With("unknown", unknown)
+		return nil, unknownKeys(path, unknown, rows, known)
 	}
 	return out, nil
+}
+
+// unknownKeys refuses keys of the file, each with its line and the key that it may
+// mean.
+func unknownKeys(path string, unknown []string, rows map[string]int, known []string) error {
+	slices.SortFunc(unknown, func(a, b string) int { return cmp.Or(rows[a]-rows[b], strings.Compare(a, b)) })
+	said := make([]string, 0, len(unknown))
+	for _, key := range unknown {
+		text := fmt.Sprintf("%s:%d: unknown key %s", path, rows[key], key)
+		if near := models.Nearest(key, known); near != "" {
+			text += " (did you mean " + near + "?)"
+		}
+		said = append(said, text)
+	}
+	return models.Invalid("config", "%s", strings.Join(said, "; ")).
+		Hint("the keys are %s", strings.Join(known, ", ")).With("unknown", unknown)
+}
+
+// keyRows are the lines of a mapping's keys, from 1.
+func keyRows(raw []byte) map[string]int {
+	rows := map[string]int{}
+	file, err := parser.ParseBytes(raw, 0)
+	if err != nil {
+		return rows // the text was read before; without lines it is still explained
+	}
+	for _, doc := range file.Docs {
+		if top, ok := doc.Body.(*ast.MappingNode); ok {
+			for _, pair := range top.Values {
+				rows[pair.Key.GetToken().Value] = pair.Key.GetToken().Position.Line
+			}
+		}
+	}
+	return rows
 }

@@ -81,6 +81,9 @@ func (in *call) eventFilter(ctx context.Context, l *ledger.Ledger) (ledger.Event
 		RunID: in.text("run"), ActorID: in.text("by"), Types: in.list("type"), Statuses: in.list("status"),
 		Since: in.moment("since"), Until: in.moment("until"), Limit: in.whole("limit"), Newest: in.on("newest"),
 	}
+	if err := in.window(); err != nil {
+		return f, err
+	}
 	if err := eventListing().check(in); err != nil {
 		return f, err
 	}

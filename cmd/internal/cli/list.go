@@ -41,7 +41,7 @@ func (s listing[T]) options(own ...*option) []*option {
 		out = append(out, &option{name: "text", usage: "only what holds these `WORDS`, in capitals or not"})
 	}
 	return append(out,
-		&option{name: "sort", usage: "order by this `FIELD` of the JSON document: " + strings.Join(sortable[T](), ", ")},
+		&option{name: "sort", usage: "order by this `FIELD` of the JSON document, one that holds a single value: " + strings.Join(sortable[T](), ", ")},
 		&option{name: "reverse", kind: truthKind, usage: "turn the order round"},
 		&option{name: "limit", kind: countKind, usage: "at most the first `N`; default: all"},
 		listFormatOption())
@@ -82,6 +82,11 @@ func (s listing[T]) answer(ctx context.Context, in *call, l *ledger.Ledger, rows
 
 // check refuses words that no row could fit, before the rows are looked at.
 func (s listing[T]) check(in *call) error {
+	if s.at != nil {
+		if err := in.window(); err != nil {
+			return err
+		}
+	}
 	if s.status == nil {
 		return nil
 	}
@@ -111,6 +116,16 @@ func (s listing[T]) fits(in *call, r T) bool {
 		return false
 	}
 	return s.text == nil || holds(s.text(r), in.text("text"))
+}
+
+// window refuses --since and --until between which nothing can lie.
+func (in *call) window() error {
+	since, until := in.moment("since"), in.moment("until")
+	if since.IsZero() || until.IsZero() || since.Before(until) {
+		return nil
+	}
+	return models.Invalid("until", "%q must be later than --since %q; nothing lies between them", in.raw("until"), in.raw("since")).
+		Hint("exchange them: --since %s --until %s", shellWord(in.raw("until")), shellWord(in.raw("since")))
 }
 
 // between tells whether a time lies within --since and --until.

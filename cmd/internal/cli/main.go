@@ -85,7 +85,7 @@ func (a *app) root() *urfave.App {
 		ErrWriter:                 a.io.Err,
 		DisableSliceFlagSeparator: true,
 		ExitErrHandler:            func(*urfave.Context, error) {},
-		OnUsageError:              usageError,
+		OnUsageError:              a.usageError,
 		Action:                    a.rootAction,
 	}
 }

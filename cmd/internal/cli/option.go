@@ -183,9 +183,6 @@ func (a *app) resolve(c *urfave.Context, o *option) (value, error) {
 	} else if from != "" {
 		raw, source = v, from
 	}
-	if raw == "" && o.required {
-		return value{}, models.Invalid(o.name, "--%s is required", o.name).Hint("%s --help", c.Command.HelpName)
-	}
 	parsed, err := o.parse(raw)
 	if err != nil {
 		return value{}, err

@@ -83,6 +83,7 @@ func hermetic(env *testscript.Env) error {
 	env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp"))
 	env.Setenv("COX_NODE", "test-node")
 	env.Setenv("TZ", "UTC")
+	env.Setenv("TWOLINES", "multi\nline")
 	env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	for _, who := range []string{"AUTHOR", "COMMITTER"} {

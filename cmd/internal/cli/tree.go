@@ -25,6 +25,9 @@ type leaf struct {
 	run      func(context.Context, *call) error
 }
 
+// needsArgument tells whether the leaf cannot do without its argument.
+func (l leaf) needsArgument() bool { return l.argument != "" && !strings.HasPrefix(l.argument, "[") }
+
 // several tells whether the leaf takes more than one argument.
 func (l leaf) several() bool { return strings.Contains(l.argument, "…") }
 
@@ -46,7 +49,7 @@ func (a *app) command(l leaf) *urfave.Command {
 		Description:     describe(l),
 		Flags:           flagsOf(l.all()),
 		HideHelpCommand: true, // or "help" and "h" could not be ids
-		OnUsageError:    usageError,
+		OnUsageError:    a.usageError,
 		Action:          a.action(l),
 	}
 	if a.leaves == nil {
@@ -72,7 +75,7 @@ func (a *app) group(name, usage string, leaves ...leaf) *urfave.Command {
 	}
 	return &urfave.Command{
 		Name: name, Usage: usage, ArgsUsage: "COMMAND", Subcommands: subs, Flags: flagsOf(commonOptions()),
-		HideHelpCommand: true, OnUsageError: usageError, Action: a.unmatched,
+		HideHelpCommand: true, OnUsageError: a.usageError, Action: a.unmatched,
 	}
 }
 
@@ -90,35 +93,53 @@ func (a *app) action(l leaf) urfave.ActionFunc {
 
 // unmatched runs on a group: either no command was named, or an unknown one.
 func (a *app) unmatched(c *urfave.Context) error {
-	line := c.Command.HelpName
-	if name := c.Args().First(); name != "" {
-		if strings.HasPrefix(name, "-") {
-			return flagAfterArgument(name)
-		}
-		return models.Invalid("command", "unknown command %q of %s. %s", name, line,
-			urfave.SuggestCommand(c.Command.Subcommands, name)).Hint("%s --help", line)
-	}
-	names := []string{}
+	line, names := c.Command.HelpName, []string{}
 	for _, sub := range c.Command.Subcommands {
 		if !sub.Hidden {
 			names = append(names, sub.Name)
 		}
 	}
+	if name := c.Args().First(); name != "" {
+		if strings.HasPrefix(name, "-") {
+			return flagAfterArgument(name)
+		}
+		return models.Invalid("command", "unknown command %q of %s%s", name, line, suggested("", name, names)).Hint("%s --help", line)
+	}
 	return models.Invalid("command", "%s needs a command: %s", line, strings.Join(names, ", ")).Hint("%s --help", line)
+}
+
+// suggested ends a sentence about an unknown word with the known one that it most
+// likely means, if any.
+func suggested(prefix, word string, known []string) string {
+	if near := models.Nearest(word, known); near != "" {
+		return ". Did you mean " + prefix + near + "?"
+	}
+	return ""
 }
 
 var undefinedFlag = regexp.MustCompile(`^flag provided but not defined: -+(.+)$`)
 
 // usageError turns what the flag parser reports into a usage error.
-func usageError(c *urfave.Context, err error, _ bool) error {
+func (a *app) usageError(c *urfave.Context, err error, _ bool) error {
 	if match := undefinedFlag.FindStringSubmatch(err.Error()); match != nil {
-		message := "unknown flag --" + match[1]
-		if near := urfave.SuggestFlag(c.Command.Flags, match[1], false); near != "" {
-			message += ". Did you mean " + near + "?"
+		var known []string
+		for _, f := range c.Command.Flags {
+			known = append(known, f.Names()...)
 		}
-		err = errors.New(message)
+		err = errors.New("unknown flag " + a.asTyped(match[1]) + suggested("--", match[1], known))
 	}
 	return models.Errorf(models.CodeInvalidArgument, "%s", err).With("field", "flags").Hint("%s --help", c.Command.HelpName)
+}
+
+// asTyped is a flag with the dashes that it was typed with, which the parser drops.
+func (a *app) asTyped(name string) string {
+	for _, arg := range a.args {
+		flag, _, _ := strings.Cut(arg, "=")
+		if strings.HasPrefix(flag, "-") && strings.TrimLeft(flag, "-") == name {
+			return flag
+		}
+	}
+	return "--" + name
 }
 
 // flagsFirst refuses a flag behind an argument, where the parser does not look.

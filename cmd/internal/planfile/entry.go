@@ -14,13 +14,32 @@ type Entry struct {
 	File string
 	Row  int            // its first line, from 1
 	rows map[string]int // the line of each field by its path, such as depends_on[1]
+	// written are the names that the author gave to fields, by their path.
+	written map[string]string
+}
+
+// inMetadata is where the ledger keeps the fields of an entry that are no columns.
+const inMetadata = "metadata."
+
+// Written is the name that the author gave to a field, which the ledger names by its
+// own words: criteria[0] for acceptance_criteria[0], description for
+// metadata.description.
+func (e *Entry) Written(field string) string {
+	for path := field; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
+		for _, known := range []string{path, strings.TrimPrefix(path, inMetadata)} {
+			if name, ok := e.written[known]; ok {
+				return name + field[len(path):]
+			}
+		}
+	}
+	return field
 }
 
 // Line is the line in which a field stands, as the ledger names it; that of what
 // holds it, or of the entry, where the field itself was left out.
 func (e *Entry) Line(field string) int {
 	for path := field; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
-		for _, known := range []string{path, strings.TrimPrefix(path, "metadata.")} {
+		for _, known := range []string{path, strings.TrimPrefix(path, inMetadata)} {
 			if row, ok := e.rows[known]; ok {
 				return row
 			}
@@ -58,16 +77,25 @@ func (p *Plan) Refused(problems []models.ImportProblem) {
 	read := slices.Clone(p.Problems)
 	for _, found := range problems {
 		e := &p.Entries[found.Entry]
+		field := e.Written(found.Field)
 		known := slices.ContainsFunc(read, func(r Problem) bool {
-			return r.File == e.File && r.Field == found.Field && r.AssignmentID == e.ID
+			return r.File == e.File && r.Field == field && r.AssignmentID == e.ID
 		})
 		if !known {
-			p.Problems = append(p.Problems, Problem{
-				File: e.File, Line: e.Line(found.Field), AssignmentID: e.ID, Field: found.Field, Code: found.Code, Message: found.Message,
-			})
+			p.Problems = append(p.Problems, e.refused(found))
 		}
 	}
 	p.sort()
+}
+
+// refused is what the ledger says of the entry, in the author's words.
+func (e *Entry) refused(found models.ImportProblem) Problem {
+	field := e.Written(found.Field)
+	message := found.Message
+	if rest, named := strings.CutPrefix(message, found.Field+": "); named {
+		message = field + ": " + rest
+	}
+	return Problem{File: e.File, Line: e.Line(found.Field), AssignmentID: e.ID, Field: field, Code: found.Code, Message: message}
 }
 
 // sort puts the problems into the order of the lines of each file; the files keep

@@ -45,7 +45,7 @@ func withLong() map[string]bool {
 func (f fields) fail(key, format string, args ...any) {
 	id, name := "", key
 	if f.entry != nil {
-		id, name = f.entry.ID, canonical(key)
+		id, name = f.entry.ID, key
 	}
 	f.reader.fail(f.row(key), id, name, "%s: %s", key, fmt.Sprintf(format, args...))
 }
@@ -118,9 +118,15 @@ func (f fields) locate() {
 		if i := strings.IndexAny(rest, ".["); i >= 0 {
 			key, tail = rest[:i], rest[i:]
 		}
-		f.entry.rows[canonical(key)+tail] = row
+		f.entry.note(canonical(key)+tail, key+tail, row)
+		if key == "target_actor" {
+			f.entry.note("session_bind.target_actor_id", key, row)
+		}
 	}
 }
+
+// note keeps where a field stands and by which name.
+func (e *Entry) note(field, written string, row int) { e.rows[field], e.written[field] = row, written }
 
 func (f fields) take(key string, v any) {
 	e := f.entry
@@ -229,7 +235,7 @@ func (f fields) failAt(key string, i int, many bool, format string, args ...any)
 		f.fail(key, format, args...)
 		return
 	}
-	f.reader.fail(f.row(fmt.Sprintf("%s[%d]", key, i)), f.entry.ID, canonical(key), "%s, entry %d: %s", key, i+1, fmt.Sprintf(format, args...))
+	f.reader.fail(f.row(fmt.Sprintf("%s[%d]", key, i)), f.entry.ID, key, "%s, entry %d: %s", key, i+1, fmt.Sprintf(format, args...))
 }
 
 func (f fields) object(key string, v any) map[string]any {

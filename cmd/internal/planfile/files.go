@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"coxswain/models"
 )
@@ -127,7 +128,9 @@ func unreadable(name string, err error) error {
 func Parse(name string, raw []byte) Plan {
 	r := &reader{file: name}
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
-	if isMarkdown(name) || !isYAML(name) && looksLikeMarkdown(raw) {
+	if row, column := foreign(raw); row > 0 {
+		r.fail(row, "", "", "column %d holds bytes that are no UTF-8; save the file as UTF-8", column)
+	} else if isMarkdown(name) || !isYAML(name) && looksLikeMarkdown(raw) {
 		r.markdown(raw)
 	} else if docs, problem := decode(raw, 0); problem != nil {
 		problem.File = name
@@ -137,6 +140,18 @@ func Parse(name string, raw []byte) Plan {
 	}
 	r.plan.sort()
 	return r.plan
+}
+
+// foreign is the place, from 1, of the first byte that is no UTF-8; 0 when there is
+// none. Reading on would put another character in its place.
+func foreign(raw []byte) (row, column int) {
+	for i, line := range bytes.Split(raw, []byte("\n")) {
+		if !utf8.Valid(line) {
+			sound, _, _ := strings.Cut(strings.ToValidUTF8(string(line), "\xff"), "\xff")
+			return i + 1, utf8.RuneCountInString(sound) + 1
+		}
+	}
+	return 0, 0
 }
 
 func isYAML(name string) bool {

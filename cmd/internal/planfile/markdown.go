@@ -21,12 +21,8 @@ type block struct {
 
 // markdown reads a file of one entry, of several, or of a plan with sections.
 func (r *reader) markdown(raw []byte) {
-	blocks := splitBlocks(raw)
-	otherwise := ""
-	if len(blocks) == 1 {
-		otherwise = stem(r.file)
-	}
-	for _, chunk := range blocks {
+	otherwise := stem(r.file) // of the first entry, however many follow it
+	for _, chunk := range splitBlocks(raw) {
 		b, found, err := cut(chunk.text, chunk.before)
 		switch {
 		case err != nil:
@@ -36,6 +32,7 @@ func (r *reader) markdown(raw []byte) {
 		default:
 			r.block(b, otherwise)
 		}
+		otherwise = ""
 	}
 }
 

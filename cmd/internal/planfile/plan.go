@@ -14,6 +14,7 @@ import (
 type defaults struct {
 	team, workspace string
 	description     string // stands before the entries' own
+	row             int    // the line of the description
 }
 
 // reader reads one file and collects what is wrong with it.
@@ -62,7 +63,7 @@ func (r *reader) whole(d document, v map[string]any) {
 			at.unknown(key, planKeys())
 		}
 	}
-	shared := defaults{description: at.text("description", v["description"])}
+	shared := defaults{description: at.text("description", v["description"]), row: at.row("description")}
 	for _, key := range []string{"team", "team_id"} {
 		shared.team = cmpOr(shared.team, at.text(key, v[key]))
 	}
@@ -98,23 +99,32 @@ func (r *reader) entry(d document, path string, v map[string]any, shared default
 	}
 	title, _ := v["title"].(string)
 	id = cmpOr(id, otherwise, IDOf(title))
-	e := Entry{File: r.file, Row: d.rows[path], rows: map[string]int{}}
+	e := Entry{File: r.file, Row: d.rows[path], rows: map[string]int{}, written: map[string]string{}}
 	e.ID, e.TeamID, e.WorkspaceID = id, shared.team, shared.workspace
 	at := fields{reader: r, doc: d, path: path, entry: &e}
 	at.read(v)
 	if e.ID == "" {
 		at.fail("id", "is needed, or a title that gives one")
 	}
-	e.describe(shared.description)
+	e.describe(shared.description, shared.row)
 	r.plan.Entries = append(r.plan.Entries, e)
 }
 
-// describe puts the text that the plan shares before the entry's own.
-func (e *Entry) describe(shared string) {
+// describe puts the text that the plan shares, which begins in a row, before the
+// entry's own.
+func (e *Entry) describe(shared string, row int) {
 	own, _ := e.Metadata["description"].(string)
 	text := strings.TrimSpace(strings.TrimSpace(shared) + "\n\n" + strings.TrimSpace(own))
 	if text != "" {
 		e.Metadata["description"] = text
+		e.begins("description", row)
+	}
+}
+
+// begins notes the line of a field that the entry does not name itself.
+func (e *Entry) begins(field string, row int) {
+	if _, named := e.rows[field]; !named {
+		e.note(field, field, row)
 	}
 }
 

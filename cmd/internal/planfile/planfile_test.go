@@ -108,7 +108,7 @@ func TestYAMLShapes(t *testing.T) {
 		"assignment_id: a\nallowed_paths: x\n":                     {"a"},
 		"- &x {id: a, priority: 3}\n- <<: *x\n  id: b\n":           {"a", "b"},
 		`{"assignments": [{"id": "a"}, {"id": "b"}], "team": "t"}`: {"a", "b"},
-		"# nothing\n":                                              {},
+		"# nothing\n": {},
 	} {
 		plan := planfile.Parse("p.yml", []byte(text))
 		got := []string{}
@@ -124,8 +124,8 @@ func TestYAMLShapes(t *testing.T) {
 // Whatever is wrong with the form has its line, and all of it is found at once.
 func TestYAMLProblems(t *testing.T) {
 	for text, want := range map[string][]string{
-		"- id: a\n  titel: x\n  priority: high\n- 7\n- id: b\n  paths: [1, ok]\n": {"2 a titel", "3 a priority", "4", "6 b allowed_paths"},
-		"id: a\nassignment_id: b\n":                         {"1 b assignment_id"},
+		"- id: a\n  titel: x\n  priority: high\n- 7\n- id: b\n  paths: [1, ok]\n": {"2 a titel", "3 a priority", "4", "6 b paths"},
+		"id: a\nassignment_id: b\n":                         {"1 b id"},
 		"id: a\npriority: 1.5\n":                            {"2 a priority"},
 		"id: a\ntitle: 2024\nmetadata: [1]\n":               {"2 a title", "3 a metadata"},
 		"id: a\nexecution: x\nmetadata: {execution: {}}\n":  {"2 a execution"},
@@ -133,7 +133,7 @@ func TestYAMLProblems(t *testing.T) {
 		"teem: x\nassignments: [{id: a}]\n":                 {"1  teem"},
 		"assignments: {a: 1}\n":                             {"1  assignments"},
 		"assignments: []\n":                                 {"1  assignments"},
-		"paths: x\n":                                        {"1  assignment_id"},
+		"paths: x\n":                                        {"1  id"},
 		"just words\n":                                      {"1"},
 		"id: a\nid: b\n":                                    {"2"},
 		"id: [a\n":                                          {"1"},
@@ -170,6 +170,38 @@ func TestMarkdownOfOneAssignment(t *testing.T) {
 	plan = planfile.Parse("a.md", []byte("# No front matter\n"))
 	if len(plan.Entries) != 0 || len(plan.Problems) != 1 {
 		t.Errorf("%+v", plan)
+	}
+}
+
+// What follows the first entry of a Markdown file does not change its id.
+func TestMarkdownIDsDoNotDependOnWhatFollows(t *testing.T) {
+	one := "---\ncriteria: [tests pass]\n---\n# Some heading\ntext\n"
+	for text, want := range map[string][]string{
+		one:                                      {"m1"},
+		one + "---\nid: m-two\n---\n# Another\n": {"m1", "m-two"},
+		"---\nid: own\n---\n# Some heading\n---\nid: m-two\n---\n# Another\n": {"own", "m-two"},
+	} {
+		plan := planfile.Parse("m1.md", []byte(text))
+		got := []string{}
+		for _, e := range plan.Entries {
+			got = append(got, e.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q gives %v, want %v", text, got, want)
+		}
+	}
+}
+
+// Bytes that are no UTF-8 are refused where they stand, not replaced.
+func TestBytesThatAreNoText(t *testing.T) {
+	for name, text := range map[string]string{"a.yaml": "id: a\ntitle: \"ü\xff\xfe\"\n", "a.md": "---\nid: a\n---\n# Do \xff\n"} {
+		plan := planfile.Parse(name, []byte(text))
+		if len(plan.Entries) != 0 || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Message, "no UTF-8") {
+			t.Errorf("%s: %+v", name, plan)
+		}
+	}
+	if p := planfile.Parse("a.yaml", []byte("id: a\ntitle: \"ü\xff\"\n")).Problems[0]; p.Line != 2 || !strings.Contains(p.Message, "column 10") {
+		t.Errorf("%+v", p)
 	}
 }
 

@@ -29,21 +29,20 @@ func (r *reader) sections(d document, v map[string]any, b block) {
 				e.take(s)
 			}
 		}
-		e.describe(intro)
+		e.describe(intro, b.bodyBefore+1)
 	}
 }
 
 // take adds a section to the entry.
 func (e *Entry) take(s section) {
 	if e.Title == "" {
-		e.Title, e.rows["title"] = s.title, s.row
+		e.Title = s.title
+		e.note("title", "title", s.row)
 	}
 	own, _ := e.Metadata["description"].(string)
 	if text := strings.TrimSpace(own + "\n\n" + s.text); text != "" {
 		e.Metadata["description"] = text
-		if _, named := e.rows["description"]; !named {
-			e.rows["description"] = s.row
-		}
+		e.begins("description", s.row)
 	}
 }
 
