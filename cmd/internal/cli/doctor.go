@@ -94,6 +94,9 @@ func (in *call) examination() (doctor.Options, error) {
 		o.NodeID = ledger.LocalNodeID(paths.StateDir)
 	}
 	o.WorkerPID, _ = worker.Running(paths.StateDir)
+	if up, runs := readUp(paths.StateDir); runs && up.Address == engine.AddressName() {
+		o.UpPID = up.PID
+	}
 	return o, nil
 }
 

@@ -49,7 +49,7 @@ func writeEngine(stateDir string, r engineRecord) error {
 }
 
 // engine says where Temporal is: the flag or its variable or the configuration
-// file, then the SDK's own environment, then what `cox up` started here, then
+// file, then the SDK's own environment, then what `cox up` started or uses here, then
 // Temporal's default address.
 func (in *call) engine(stateDir string) (workflows.Engine, error) {
 	e := workflows.Engine{Address: in.text("address"), Namespace: in.text("namespace"), Env: in.env}
@@ -57,8 +57,12 @@ func (in *call) engine(stateDir string) (workflows.Engine, error) {
 		return e, nil
 	}
 	r, found, err := readEngine(stateDir)
-	if err != nil || !found {
+	if err != nil {
 		return e, err
+	}
+	if !found {
+		up, _ := readUp(stateDir)
+		r.Address, r.Namespace = up.Address, up.Namespace
 	}
 	e.Address = r.Address
 	if e.Namespace == "" {

@@ -18,7 +18,8 @@ func loopLeaf() leaf {
 		name: "loop", usage: "plan and start the ready work of teams until interrupted",
 		about: "Turns the loops of the chosen teams on, shows what happens, and turns off on Ctrl-C what it turned on.\n" +
 			"A worker carries the plan out; where none runs on this node, the command starts one for as long as it\n" +
-			"lives. Without --team it covers every team, without --workspace every workspace.",
+			"lives. Without --team it covers every team, without --workspace every workspace, without --adapter it\n" +
+			"uses that of the cox up that runs here.",
 		example: "cox loop --workspace example-workspace --max-concurrent-runs 2",
 		options: append(append(append(loopOptions(), adapterOptions()...), engineOptions()...), workerOptions()...),
 		run:     loop,
@@ -37,6 +38,11 @@ func loopOptions() []*option {
 }
 
 func loop(ctx context.Context, in *call) error {
+	paths, err := in.paths()
+	if err != nil {
+		return err
+	}
+	in.likeUp(paths.StateDir)
 	if in.on("dry-run") {
 		return dryRun(ctx, in)
 	}
@@ -48,12 +54,11 @@ func loop(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	paths, err := in.paths()
-	if err != nil {
-		return err
-	}
 	if err := in.checkCodex(paths.StateDir); err != nil {
 		return err
+	}
+	if _, running := worker.Running(paths.StateDir); running {
+		in.noteIgnored()
 	}
 	r := &loops{call: in, ledger: l, teams: teams}
 	defer r.stopWorker()

@@ -71,6 +71,8 @@ type stack struct {
 	stateDir string
 	demo     *demo
 	engine   engineRecord
+	borrowed *borrowedEngine // nil while the engine is this command's own
+	release  func()          // stops the worker that this command started; nil while another's is used
 	loops    *loops
 	stops    []func() // the last one first
 }
@@ -85,6 +87,9 @@ func (s *stack) run(ctx context.Context) error {
 	if err := s.checkTeams(ctx); err != nil {
 		return err
 	}
+	if err := s.awaitRemains(ctx); err != nil {
+		return err
+	}
 	if err := s.startTemporal(ctx); err != nil {
 		return err
 	}
@@ -92,15 +97,12 @@ func (s *stack) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.stops = append(s.stops, s.stopWorker)
 	if _, running := worker.Running(s.stateDir); running {
 		s.note("a worker of this state directory runs already; it is used and left running")
-	} else {
-		release, err := s.startWorker(ctx, s.stateDir, s.engine.Address != "")
-		if err != nil {
-			return err
-		}
-		s.stops = append(s.stops, release)
-		s.note("worker is ready, node %s", ledger.LocalNodeID(s.stateDir))
+		s.noteIgnored()
+	} else if err := s.ownWorker(ctx); err != nil {
+		return err
 	}
 	if err := s.choose(ctx, l); err != nil {
 		return err
@@ -124,7 +126,8 @@ func (s *stack) startTemporal(ctx context.Context) error {
 		}
 		c.Close()
 		s.note("Temporal at %s is used", engine.AddressName())
-		return nil
+		s.borrow(ctx, engine, !named)
+		return s.tellOthers(engine)
 	}
 	port, ui := s.whole("port"), s.whole("ui-port")
 	if s.demo != nil && !s.given("port") {
@@ -133,6 +136,15 @@ func (s *stack) startTemporal(ctx context.Context) error {
 	if s.demo != nil && !s.given("ui-port") {
 		ui = 0
 	}
+	if err := s.ownEngine(ctx, port, ui); err != nil {
+		return err
+	}
+	return s.tellOthers(workflows.Engine{Address: s.engine.Address, Namespace: s.engine.Namespace})
+}
+
+// ownEngine starts the embedded Temporal and keeps it until everything else has
+// stopped.
+func (s *stack) ownEngine(ctx context.Context, port, ui int) error {
 	s.note("starting Temporal …")
 	child, record, err := s.startEngine(ctx, s.stateDir, port, ui)
 	if err != nil {
@@ -142,7 +154,7 @@ func (s *stack) startTemporal(ctx context.Context) error {
 	keeping, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var kept sync.WaitGroup
 	kept.Go(func() { s.keepEngine(keeping, child) })
-	s.stops = append(s.stops, func() {
+	s.stops = slices.Insert(s.stops, 0, func() {
 		cancel()
 		kept.Wait()
 		_ = os.Remove(engineFile(s.stateDir)) // a record of an ended process is ignored by its readers
@@ -253,6 +265,9 @@ func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
 	ended := false
 	f := newFollower(s.call, l, ids, since)
 	err = f.run(ctx, func() (bool, error) {
+		if err := s.tend(ctx); err != nil {
+			return false, err
+		}
 		done, err := allEnded(ctx, l, ids)
 		if done && !ended {
 			ended = true

@@ -43,6 +43,7 @@ type Options struct {
 	EngineNamed bool   // somebody said where Temporal is, or one was started here
 	Temporal    string // the embedded Temporal beside this program
 	WorkerPID   int    // 0: no worker runs here
+	UpPID       int    // of the cox up that uses Engine; 0: none runs here
 	Now         func() time.Time
 }
 

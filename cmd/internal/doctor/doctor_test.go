@@ -91,6 +91,18 @@ func TestAFreshHostIsToldWhatToDo(t *testing.T) {
 	}
 }
 
+func TestATemporalThatIsGoneIsNoticedWhileSomethingNeedsIt(t *testing.T) {
+	o := options(t)
+	o.WorkerPID = os.Getpid()
+	want(t, examined(t, o)[temporalCheck], Warning, "127.0.0.1:1 does not answer", "the worker", "cox up")
+	o.UpPID = os.Getpid()
+	got := examined(t, o)[temporalCheck]
+	want(t, got, Failed, "127.0.0.1:1 does not answer", "cox up (process ", "cox down && cox up")
+	if got.Code != models.CodeEngineUnavailable || !got.Required {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAHealthyLedgerPasses(t *testing.T) {
 	o := options(t)
 	withLedger(t, o)

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 
@@ -24,8 +25,13 @@ func (e *examination) temporalAnswers(ctx context.Context) {
 		e.ok(temporalCheck, state.Address+" answers, namespace "+state.Namespace+"; its first worker adds the search attributes")
 	case err == nil:
 		e.ok(temporalCheck, state.Address+" answers, namespace "+state.Namespace)
+	case e.UpPID != 0:
+		e.fail(temporalCheck, models.CodeEngineUnavailable, fmt.Sprintf("%s does not answer, and cox up (process %d) waits for it", state.Address, e.UpPID),
+			"cox down && cox up")
 	case e.EngineNamed:
 		e.failWith(temporalCheck, models.CodeEngineUnavailable, err, "cox up")
+	case e.WorkerPID != 0: // which may have been told another address
+		e.warn(temporalCheck, fmt.Sprintf("%s does not answer, and the worker (process %d) waits unless it uses another", state.Address, e.WorkerPID), "cox up")
 	default:
 		e.embedded()
 	}
