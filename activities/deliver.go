@@ -102,7 +102,7 @@ func (d *delivery) load(ctx context.Context) (gone bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if slices.Contains(loaded, id) {
+	if slices.Contains(loaded, id) && d.host.Holds(id) {
 		return false, nil
 	}
 	spec, err := d.n.spec(ctx, d.m.Binding.ID)
@@ -112,6 +112,9 @@ func (d *delivery) load(ctx context.Context) (gone bool, err error) {
 	_, err = d.host.ResumeThread(ctx, id, spec)
 	replaceable := d.m.FirstTurn || d.m.Binding.Kind == models.BindingIntegrator
 	if codex.KindOf(err) != codex.ErrUnknownID || !replaceable {
+		return false, err
+	}
+	if err := d.host.ArchiveThread(ctx, id); err != nil { // empty, and perhaps still in a server's memory
 		return false, err
 	}
 	return d.replace(ctx)

@@ -235,6 +235,32 @@ func TestAnEmptyThreadThatIsGoneIsReplaced(t *testing.T) {
 	}
 }
 
+// A thread that an earlier host left loaded in a server is resumed before it is
+// used, since its events would not come otherwise.
+func TestAThreadThatTheHostDoesNotHoldIsResumedFirst(t *testing.T) {
+	s := newStage(t)
+	_, threadID, turnID := s.running("a")
+	s.endTurn(threadID, turnID, models.TurnCompleted)
+	resume := s.planned(models.CommandResume)
+	s.do(s.control.QueueResume, named(resume))
+	s.host.strange = map[string]bool{threadID: true}
+	s.do(s.node.Deliver, into(threadID))
+	if did := s.host.did("ResumeThread"); len(did) != 1 || s.sent(threadID, resume) != 1 {
+		t.Errorf("resumed %v, sent %d times", did, s.sent(threadID, resume))
+	}
+}
+
+func TestAnEmptyThreadThatTheHostDoesNotHoldIsArchivedAndReplaced(t *testing.T) {
+	s := newStage(t)
+	_, threadID := s.started("a")
+	s.host.strange = map[string]bool{threadID: true}
+	s.host.fails["ResumeThread"] = []error{&codex.Error{Kind: codex.ErrUnknownID, Message: "no rollout found"}}
+	s.do(s.node.Deliver, into(threadID))
+	if did := s.host.did("ArchiveThread"); len(did) != 1 || len(s.host.did("StartThread")) != 2 || s.next(threadID).Pending != 0 {
+		t.Errorf("archived %v, %d left behind", did, s.next(threadID).Pending)
+	}
+}
+
 func TestAUsedThreadThatIsGoneIsNotReplaced(t *testing.T) {
 	s := newStage(t)
 	run, threadID, turnID := s.running("a")

@@ -18,6 +18,7 @@ type host struct {
 	mu       sync.Mutex
 	n        int
 	loaded   map[string]bool
+	strange  map[string]bool // loaded by another host of the same server
 	threads  map[string]*thread
 	calls    []string // "StartThread", "StartTurn th-1 msg_…"
 	specs    []codex.ThreadSpec
@@ -133,6 +134,7 @@ func (h *host) ResumeThread(_ context.Context, id string, spec codex.ThreadSpec)
 		return codex.Thread{}, err
 	}
 	h.loaded[id] = true
+	delete(h.strange, id)
 	h.specs = append(h.specs, spec)
 	return codex.Thread{ID: id}, nil
 }
@@ -282,6 +284,12 @@ func (h *host) LoadedThreads(context.Context) ([]string, error) {
 	}
 	slices.Sort(out)
 	return out, nil
+}
+
+func (h *host) Holds(threadID string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.loaded[threadID] && !h.strange[threadID]
 }
 
 func (h *host) Subscribe(func(codex.Event)) func() { return func() {} }

@@ -13,6 +13,7 @@ import (
 	"coxswain/activities"
 	"coxswain/activities/codex"
 	"coxswain/activities/codex/appserver"
+	"coxswain/activities/codex/appserver/managed"
 	"coxswain/activities/codex/fake"
 	"coxswain/models"
 )
@@ -122,12 +123,16 @@ func (h *hosts) openKind(ctx context.Context, kind string) (codex.Adapter, error
 	case models.AdapterKindFake:
 		return fake.Open(ctx, fake.Options{Dir: filepath.Join(h.o.StateDir, "fake"), Agent: []string{h.o.Cox, "fake-agent"}, Logger: h.o.Log, Pace: h.o.FakePace})
 	case models.AdapterKindCodex:
-		return appserver.Open(ctx, appserver.Options{
+		options := appserver.Options{
 			Bin: h.o.CodexBin, CodexHome: h.o.CodexHome, Logger: h.o.Log,
 			Proved: func(ctx context.Context, key string) (string, bool) {
 				return h.o.Ledger.StoredProof(ctx, h.node.Config.NodeID, kind, key)
 			},
-		})
+		}
+		if h.o.Transport == appserver.Unix {
+			return managed.Open(ctx, h.o.StateDir, options)
+		}
+		return appserver.Open(ctx, options)
 	}
 	return nil, models.Invalid("adapter", "%q is not a known adapter", kind)
 }
@@ -152,7 +157,12 @@ func (h *hosts) adopt(ctx context.Context) error {
 			h.o.Log.Warn("bound threads cannot be watched now", "adapter", kind, "threads", len(watched), "error", err)
 		}
 	}
-	return every(ctx, 5*time.Second, func() { h.reopen(ctx) })
+	return every(ctx, 5*time.Second, func() {
+		h.reopen(ctx)
+		if err := managed.Trim(h.o.StateDir); err != nil {
+			h.o.Log.Warn("the output of the app-server was not trimmed", "error", err)
+		}
+	})
 }
 
 // reopen brings back the hosts that ended by themselves, or could not be opened,

@@ -28,6 +28,7 @@ type Options struct {
 	Cox       string        // absolute path of the cox executable
 	CodexBin  string        // "" is found on the PATH
 	CodexHome string        // "" is the user's own
+	Transport string        // appserver.Unix, else appserver.Stdio
 	FakePace  time.Duration // how long the fake's agents wait before each step
 	MaxRuns   int           // runs of the node at a time; 0 is no cap
 	Log       *slog.Logger

@@ -52,6 +52,9 @@ type Adapter interface {
 	CleanBackgroundTerminals(ctx context.Context, threadID string) (int, error)
 	// LoadedThreads lists the ids of the threads in the host's memory.
 	LoadedThreads(ctx context.Context) ([]string, error)
+	// Holds tells whether this host gets the thread's events. A thread that another
+	// host of the same server loaded is in memory and not held; resume it.
+	Holds(threadID string) bool
 	// Subscribe delivers the host's events, in order, to fn until the returned
 	// function is called. fn must not block; several subscribers may exist. A call
 	// of fn that runs at that moment may still finish.
@@ -60,7 +63,8 @@ type Adapter interface {
 	Done() <-chan struct{}
 	// Err returns why the host ended, after Done is closed.
 	Err() error
-	// Close ends the host and, on stdio, every process it started.
+	// Close ends the host and, on stdio, every process it started; on unix the
+	// server and its turns go on.
 	Close() error
 }
 

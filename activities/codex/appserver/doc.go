@@ -1,9 +1,10 @@
-// Package appserver is the host of real Codex threads: a `codex app-server` child
-// process spoken to in JSON lines over its standard streams.
+// Package appserver is the host of real Codex threads: a `codex app-server`, either a
+// child process spoken to in JSON lines over its standard streams (Open), or a server
+// that somebody keeps, over a WebSocket on a Unix socket (Connect).
 //
-//	caller ─▶ Host ─▶ rpc ─▶ stream ─▶ stdin  ┐
-//	            ▲       │                      │ codex app-server
-//	 events ◀─ hub ◀────┴───── stream ◀ stdout ┘
+//	caller ─▶ Host ─▶ rpc ─▶ stream ─▶ stdin, socket  ┐
+//	            ▲       │                              │ codex app-server
+//	 events ◀─ hub ◀────┴───── stream ◀ stdout, socket ┘
 //
 // A host's life:
 //
@@ -22,6 +23,8 @@
 //     with codex.ErrClosed. No request is repeated here.
 //   - Every request of the server is answered within Options.AnswerTimeout, never
 //     for the session, then reported and logged.
+//   - A server cuts off a host that takes no messages for long; its threads are
+//     attached again by the next one. It gets no signal from here.
 //   - The child has a process group of its own, which Close and every failure
 //     end whole. On Linux it also dies with its parent.
 //   - The whole configuration of a thread goes along at every start and resume,

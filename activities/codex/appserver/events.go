@@ -65,6 +65,7 @@ func (h *Host) report(method string, params json.RawMessage, now time.Time) {
 		e.Type, e.Limits = codex.EventRateLimits, n.RateLimits
 	default:
 		h.turns.drop(n.ThreadID)
+		h.held.drop(n.ThreadID)
 		e.Type = codex.EventThreadClosed
 	}
 	h.hub.emit(e)

@@ -14,20 +14,34 @@ import (
 	"coxswain/models"
 )
 
-// Transport of the hosts of this package.
-const Transport = "stdio"
+// The transports of the hosts of this package.
+const (
+	Stdio = "stdio" // a child that ends with its host
+	Unix  = "unix"  // a server that outlives its hosts, over a Unix socket
+)
 
-// Host is one app-server child. It implements codex.Adapter.
+// link is what a host ends with: its child, or its connection to a server.
+type link interface {
+	gone() <-chan struct{} // closed when it has ended
+	end()                  // ends it and returns when it is gone; again is harmless
+	release()              // gives up what is left to read, after the last read
+	describe() string      // how it ended, for an error text
+}
+
+// Host is one app-server child, or one connection to a server. It implements
+// codex.Adapter.
 type Host struct {
-	opts    Options
-	bin     string
-	version string
-	log     *slog.Logger
-	proc    *process
-	rpc     *rpc
-	hub     *hub
-	turns   turnTable
-	answers chan struct{} // a place for each answer being decided
+	opts      Options
+	bin       string
+	version   string
+	transport string
+	log       *slog.Logger
+	link      link
+	rpc       *rpc
+	hub       *hub
+	turns     turnTable
+	held      heldThreads
+	answers   chan struct{} // a place for each answer being decided
 
 	mu      sync.Mutex
 	cause   error // the first reason to end
@@ -45,26 +59,24 @@ var _ codex.Adapter = (*Host)(nil)
 // stderr, when the child ended or refused before it was ready; nothing runs then.
 func Open(ctx context.Context, options Options) (*Host, error) {
 	opts := options.withDefaults()
-	bin := opts.Bin
-	if bin == "" {
-		var err error
-		if bin, err = Find(opts.Env); err != nil {
-			return nil, err
-		}
-	}
-	args := []string{"app-server"}
-	for _, override := range opts.ConfigOverrides {
-		args = append(args, "-c", override)
-	}
-	proc, err := spawn(bin, args, opts.Env, opts.CloseTimeout)
+	bin, err := opts.bin()
 	if err != nil {
 		return nil, err
 	}
+	proc, err := spawn(bin, opts.Arguments(), opts.Env, opts.CloseTimeout)
+	if err != nil {
+		return nil, err
+	}
+	return begin(ctx, opts, bin, Stdio, newLineStream(proc.stdout, proc.stdin, MaxMessage, opts.RequestTimeout), proc)
+}
+
+// begin makes a host of a stream and what ends with it, and initializes it.
+func begin(ctx context.Context, opts Options, bin, transport string, s stream, l link) (*Host, error) {
 	h := &Host{
-		opts: opts, bin: bin, log: opts.Logger, proc: proc, hub: newHub(proc.exited),
+		opts: opts, bin: bin, transport: transport, log: opts.Logger, link: l, hub: newHub(l.gone()),
 		answers: make(chan struct{}, maxAnswers), done: make(chan struct{}),
 	}
-	h.rpc = newRPC(newLineStream(proc.stdout, proc.stdin, MaxMessage, opts.RequestTimeout), h.abort)
+	h.rpc = newRPC(s, h.abort)
 	go h.run()
 	if err := h.initialize(ctx); err != nil {
 		return nil, h.failStartup(err)
@@ -100,7 +112,7 @@ func agentVersion(userAgent string) string {
 func (h *Host) failStartup(err error) error {
 	h.abort(err)
 	<-h.done
-	return &codex.Error{Kind: codex.ErrStartup, Message: h.bin + " app-server: " + h.proc.describe(), Cause: err}
+	return &codex.Error{Kind: codex.ErrStartup, Message: h.bin + " app-server: " + h.link.describe(), Cause: err}
 }
 
 // run reads until the stream ends, then ends everything else.
@@ -111,8 +123,8 @@ func (h *Host) run() {
 	}
 	h.setCause(err)
 	h.rpc.fail(&codex.Error{Kind: codex.ErrClosed, Message: "codex app-server", Cause: h.reason()})
-	h.proc.end()
-	_ = h.proc.stdout.Close() // read to its end, or given up
+	h.link.end()
+	h.link.release()
 	h.turns.clear()
 	h.hub.close()
 	h.logEnd()
@@ -148,7 +160,7 @@ func (h *Host) dispatch(m message) {
 // abort ends the host for a reason; the reader notices the end of the child.
 func (h *Host) abort(cause error) {
 	h.setCause(cause)
-	go h.proc.end()
+	go h.link.end()
 }
 
 func (h *Host) setCause(err error) {
@@ -180,8 +192,16 @@ func (h *Host) Kind() string { return models.AdapterKindCodex }
 // Version is the running Codex's own, such as "0.171.0".
 func (h *Host) Version() string { return h.version }
 
-// PID is the child's process id, which is also its process group.
-func (h *Host) PID() int { return h.proc.pid }
+// PID is the id of the child or the server, which is also its process group.
+func (h *Host) PID() int {
+	switch l := h.link.(type) {
+	case *process:
+		return l.pid
+	case *socket:
+		return l.server.PID
+	}
+	return 0
+}
 
 // Subscribe implements codex.Adapter. Each subscriber has a bounded queue and a
 // goroutine of its own, so fn may call the host. Events come in order. When a
@@ -203,23 +223,24 @@ func (h *Host) Err() error {
 		return nil
 	}
 	select {
-	case <-h.proc.exited:
-		return &codex.Error{Kind: codex.ErrClosed, Message: h.proc.describe(), Cause: h.cause}
+	case <-h.link.gone():
+		return &codex.Error{Kind: codex.ErrClosed, Message: h.link.describe(), Cause: h.cause}
 	default:
 		return &codex.Error{Kind: codex.ErrClosed, Message: "codex is ending", Cause: h.cause}
 	}
 }
 
-// Close implements codex.Adapter: end of input, SIGTERM, SIGKILL, each after
-// Options.CloseTimeout. Turns that run read as interrupted afterwards. It
-// returns when the child and its group are gone; again is harmless.
+// Close implements codex.Adapter. A child gets the end of its input, SIGTERM and
+// SIGKILL, each after Options.CloseTimeout; its turns read as interrupted
+// afterwards, and Close returns when it and its group are gone. A server is only
+// left: its turns go on. Again is harmless.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.cause == nil {
 		h.closing = true
 	}
 	h.mu.Unlock()
-	h.proc.end()
+	h.link.end()
 	<-h.done
 	return nil
 }

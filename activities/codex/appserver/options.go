@@ -87,6 +87,31 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Arguments are those of the app-server, without the executable.
+func (o Options) Arguments() []string {
+	args := []string{"app-server"}
+	for _, override := range o.ConfigOverrides {
+		args = append(args, "-c", override)
+	}
+	return args
+}
+
+// Resolve fills in the executable, the environment and the Codex home that Open
+// and Connect would use.
+func (o Options) Resolve() (Options, error) {
+	o = o.withDefaults()
+	var err error
+	o.Bin, err = o.bin()
+	return o, err
+}
+
+func (o Options) bin() (string, error) {
+	if o.Bin != "" {
+		return o.Bin, nil
+	}
+	return Find(o.Env)
+}
+
 func defaultCodexHome(env []string) string {
 	if home := lookup(env, "CODEX_HOME"); home != "" {
 		return home

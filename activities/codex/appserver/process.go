@@ -109,6 +109,10 @@ func (p *process) end() {
 	<-p.exited
 }
 
+func (p *process) gone() <-chan struct{} { return p.exited }
+
+func (p *process) release() { _ = p.stdout.Close() } // read to its end, or given up
+
 func (p *process) waitExit(limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

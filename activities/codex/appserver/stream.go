@@ -21,8 +21,6 @@ type stream interface {
 	// than block for longer than the stream's own limit; the stream is then
 	// broken.
 	Write(message []byte) error
-	// Close ends the sending side, which asks the other side to end.
-	Close() error
 }
 
 var errMessageTooLong = errors.New("message too long")
@@ -82,14 +80,5 @@ func (s *lineStream) Write(message []byte) error {
 		return err
 	}
 	_, err := s.out.Write(append(message, '\n'))
-	return err
-}
-
-// Close implements stream.
-func (s *lineStream) Close() error {
-	err := s.out.Close()
-	if errors.Is(err, os.ErrClosed) {
-		return nil
-	}
 	return err
 }

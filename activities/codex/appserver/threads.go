@@ -48,8 +48,10 @@ func (h *Host) openThread(ctx context.Context, method string, params map[string]
 	if err := h.rpc.request(ctx, timeout, method, params, &answer, nil); err != nil {
 		return codex.Thread{}, err
 	}
+	h.held.add(answer.Thread.ID)
 	if answer.Profile.ID == profileName {
-		return answer.Thread.thread(), nil
+		thread := answer.Thread.thread()
+		return thread, h.findActive(ctx, thread)
 	}
 	err := &codex.Error{Kind: codex.ErrRefused, Message: fmt.Sprintf(
 		"%s: thread %s runs under permission profile %q instead of %q", method, answer.Thread.ID, answer.Profile.ID, profileName)}
@@ -59,6 +61,22 @@ func (h *Host) openThread(ctx context.Context, method string, params map[string]
 		}
 	}
 	return codex.Thread{}, err
+}
+
+// findActive enters the turn that a resumed thread is in the middle of, so that its
+// progress is reported although this host never saw it begin.
+func (h *Host) findActive(ctx context.Context, thread codex.Thread) error {
+	if thread.Status != codex.ThreadActive {
+		return nil
+	}
+	turns, err := h.ListTurns(ctx, thread.ID, 1)
+	if err != nil {
+		return err
+	}
+	if len(turns) == 1 && turns[0].Status == codex.TurnInProgress {
+		h.turns.start(thread.ID, turns[0].ID)
+	}
+	return nil
 }
 
 // ReadThread implements codex.Adapter.
@@ -163,6 +181,9 @@ func (h *Host) LoadedThreads(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
+// Holds implements codex.Adapter.
+func (h *Host) Holds(threadID string) bool { return h.held.has(threadID) }
+
 // ArchiveThread implements codex.Adapter. A turn that runs is interrupted first.
 func (h *Host) ArchiveThread(ctx context.Context, threadID string) error {
 	err := h.call(ctx, "thread/archive", map[string]any{"threadId": threadID}, nil)
@@ -177,6 +198,7 @@ func (h *Host) Unsubscribe(ctx context.Context, threadID string) error {
 	err := h.call(ctx, "thread/unsubscribe", map[string]any{"threadId": threadID}, nil)
 	if err == nil {
 		h.turns.drop(threadID)
+		h.held.drop(threadID)
 	}
 	return err
 }

@@ -20,6 +20,9 @@ type Setup struct {
 	// Spec is the configuration of the threads. Its CWD is an existing folder
 	// that the threads may write.
 	Spec codex.ThreadSpec
+	// Outlives tells that threads and turns outlive their host: the next one finds
+	// them loaded and running.
+	Outlives bool
 }
 
 // Factory makes a Setup whose resources end with the test.
@@ -47,7 +50,7 @@ func Conformance(t *testing.T, factory Factory) {
 		}
 	})
 	for name, run := range map[string]func(*testing.T, Setup){
-		"probe": testProbe, "resume in a new host": testRestart, "active turn at the host's end": testLostTurn, "close": testClose,
+		"probe": testProbe, "resume in a new host": testRestart, "active turn at the host's end": testActiveTurn, "close": testClose,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

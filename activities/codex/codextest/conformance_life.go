@@ -22,7 +22,14 @@ func testRestart(t *testing.T, s Setup) {
 	b.close()
 
 	b = open(t, s)
-	b.wantStatus(thread.ID, codex.ThreadNotLoaded)
+	left := codex.ThreadNotLoaded
+	if s.Outlives {
+		left = codex.ThreadIdle
+	}
+	b.wantStatus(thread.ID, left)
+	if b.host.Holds(thread.ID) {
+		t.Error("the new host holds a thread that it has not resumed")
+	}
 	back, err := b.host.ResumeThread(b.ctx, thread.ID, s.Spec)
 	if err != nil || back.ID != thread.ID || back.Status != codex.ThreadIdle {
 		t.Fatalf("resume: %+v %v", back, err)
@@ -43,7 +50,7 @@ func testRestart(t *testing.T, s Setup) {
 	}
 }
 
-func testLostTurn(t *testing.T, s Setup) {
+func testActiveTurn(t *testing.T, s Setup) {
 	b := open(t, s)
 	thread := b.thread()
 	turn := b.turn(thread.ID, "msg-1", "@hang")
@@ -51,13 +58,10 @@ func testLostTurn(t *testing.T, s Setup) {
 	b.close()
 
 	b = open(t, s)
-	back, err := b.host.ResumeThread(b.ctx, thread.ID, s.Spec)
-	if err != nil || back.Status != codex.ThreadIdle {
-		t.Fatalf("resume: %+v %v", back, err)
-	}
-	turns, err := b.host.ListTurns(b.ctx, thread.ID, 0)
-	if err != nil || len(turns) != 1 || turns[0].ID != turn.ID || turns[0].Status != codex.TurnInterrupted {
-		t.Errorf("turns after the host's end: %+v %v", turns, err)
+	if s.Outlives {
+		b.keptTurn(thread, turn)
+	} else {
+		b.lostTurn(thread, turn)
 	}
 	if !b.holds(thread.ID, "msg-1") {
 		t.Error("the history lost the client message id")
@@ -65,6 +69,38 @@ func testLostTurn(t *testing.T, s Setup) {
 	again := b.turn(thread.ID, "msg-2", "@say back")
 	if end := b.events.WaitEnded(t, again.ID); end.Status != codex.TurnCompleted {
 		t.Errorf("turn after the resume ended as %+v", end)
+	}
+}
+
+// keptTurn attaches to a turn that went on without its host, and ends it.
+func (b *bench) keptTurn(thread codex.Thread, turn codex.Turn) {
+	b.Helper()
+	back, err := b.host.ResumeThread(b.ctx, thread.ID, b.spec)
+	if err != nil || back.Status != codex.ThreadActive || !b.host.Holds(thread.ID) {
+		b.Fatalf("resume: %+v %v", back, err)
+	}
+	turns, err := b.host.ListTurns(b.ctx, thread.ID, 0)
+	if err != nil || len(turns) != 1 || turns[0].ID != turn.ID || turns[0].Status != codex.TurnInProgress {
+		b.Errorf("turns after the host's end: %+v %v", turns, err)
+	}
+	if err := b.host.InterruptTurn(b.ctx, thread.ID, turn.ID); err != nil {
+		b.Fatal(err)
+	}
+	if end := b.events.WaitEnded(b, turn.ID); end.Status != codex.TurnInterrupted {
+		b.Errorf("turn ended as %+v", end)
+	}
+}
+
+// lostTurn finds a turn interrupted that ended with its host.
+func (b *bench) lostTurn(thread codex.Thread, turn codex.Turn) {
+	b.Helper()
+	back, err := b.host.ResumeThread(b.ctx, thread.ID, b.spec)
+	if err != nil || back.Status != codex.ThreadIdle {
+		b.Fatalf("resume: %+v %v", back, err)
+	}
+	turns, err := b.host.ListTurns(b.ctx, thread.ID, 0)
+	if err != nil || len(turns) != 1 || turns[0].ID != turn.ID || turns[0].Status != codex.TurnInterrupted {
+		b.Errorf("turns after the host's end: %+v %v", turns, err)
 	}
 }
 
@@ -179,8 +215,14 @@ func testNoLeak(t *testing.T, s Setup) {
 		b := open(t, s)
 		thread := b.thread()
 		b.events.WaitEnded(t, b.turn(thread.ID, "msg-1", "@say one").ID)
-		b.turn(thread.ID, "msg-2", "@hang")
+		turn := b.turn(thread.ID, "msg-2", "@hang")
 		b.delivered(thread.ID, "msg-2")
+		if s.Outlives { // the turn would go on, and its model with it
+			if err := b.host.InterruptTurn(b.ctx, thread.ID, turn.ID); err != nil {
+				t.Fatal(err)
+			}
+			b.events.WaitEnded(t, turn.ID)
+		}
 		b.close()
 	}
 	work() // what a process starts once is no leak

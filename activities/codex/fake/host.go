@@ -68,6 +68,13 @@ func (h *host) Probe(ctx context.Context) (codex.Probe, error) {
 	}, nil
 }
 
+// Holds implements codex.Adapter. What is loaded is held.
+func (h *host) Holds(threadID string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.threads[threadID] != nil
+}
+
 // Subscribe implements codex.Adapter.
 func (h *host) Subscribe(fn func(codex.Event)) func() { return h.hub.subscribe(fn) }
 

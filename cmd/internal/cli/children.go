@@ -7,12 +7,15 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
+	"coxswain/activities/codex/appserver/managed"
 	"coxswain/cmd/internal/supervise"
 	"coxswain/models"
 )
@@ -120,7 +123,7 @@ func (in *call) workerCommand(stateDir string, log io.Writer, extra ...string) (
 		return supervise.Command{}, err
 	}
 	args := append([]string{"worker", "--log-level", in.workerLogLevel()}, extra...)
-	for _, name := range []string{"codex-bin", "codex-home", "max-runs", "fake-pace", "address", "namespace"} {
+	for _, name := range []string{"codex-bin", "codex-home", "transport", "max-runs", "fake-pace", "address", "namespace"} {
 		if in.given(name) {
 			args = append(args, "--"+name, in.raw(name))
 		}
@@ -186,6 +189,7 @@ func (in *call) startWorker(ctx context.Context, stateDir string, patient bool) 
 		cancel()
 		wg.Wait()
 		_ = log.Close() // written by the child; nothing of ours is lost
+		in.endServer(stateDir)
 	}
 	select {
 	case c := <-first:
@@ -201,6 +205,19 @@ func (in *call) startWorker(ctx context.Context, stateDir string, patient bool) 
 		return nil, models.Errorf(models.CodeEngineUnavailable, "the worker did not come up: %s", lastLine(logPath)).Hint("see %s", logPath).Because(err)
 	}
 	return release, nil
+}
+
+// endServer ends the app-server that outlived the worker. Its turns may end first;
+// another Ctrl-C interrupts them.
+func (in *call) endServer(stateDir string) {
+	if pid, running := managed.Running(stateDir); running {
+		in.note("Codex (process %d) finishes its turns, for at most %s; Ctrl-C interrupts them", pid, managed.DrainTime)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if _, err := managed.Stop(ctx, stateDir, managed.DrainTime); err != nil {
+		in.log().Warn("the app-server was not ended; cox down tries again", "error", err)
+	}
 }
 
 // listening tells whether anything answers on a loopback port.

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"coxswain/activities/codex/appserver/managed"
 	"coxswain/models"
 	"coxswain/worker"
 	"coxswain/worker/pidlock"
@@ -34,14 +35,15 @@ func upLock(stateDir string) string { return filepath.Join(stateDir, "up.lock") 
 func downLeaf() leaf {
 	return leaf{
 		name: "down", usage: "stop what cox up or cox worker of this state directory started",
-		about:   "Sends the process the same signal as Ctrl-C and waits until it is gone.",
+		about: "Sends the process the same signal as Ctrl-C and waits until it is gone. A Codex that outlived its worker\n" +
+			"(--transport unix) may finish its turns for 30 s, then they are interrupted; Ctrl-C interrupts them at once.",
 		example: "cox down",
 		run:     down,
 	}
 }
 
 // downWait is how long a stack may take to stop.
-const downWait = 60 * time.Second
+const downWait = 2 * time.Minute
 
 func down(ctx context.Context, in *call) error {
 	paths, err := in.paths()
@@ -61,6 +63,13 @@ func down(ctx context.Context, in *call) error {
 		if err != nil {
 			return models.Errorf(models.CodeEngineUnavailable, "process %d did not stop in %s", pid, downWait).Hint("look at it, then kill %d", pid).Because(err)
 		}
+		stopped = append(stopped, pid)
+	}
+	pid, err := managed.Stop(ctx, paths.StateDir, managed.DrainTime)
+	if err != nil {
+		return models.Errorf(models.CodeAdapterUnavailable, "the app-server of %s was not ended", paths.StateDir).Hint("cox down").Because(err)
+	}
+	if pid != 0 {
 		stopped = append(stopped, pid)
 	}
 	return in.answer(fields{"stopped": stopped}, func(p *printer) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"coxswain/activities/codex/appserver"
 	"coxswain/activities/codex/fake"
 	"coxswain/worker"
 )
@@ -26,6 +27,7 @@ func workerOptions() []*option {
 	return []*option{
 		{name: "codex-bin", key: "codex_bin", env: []string{"COX_CODEX_BIN"}, usage: "the Codex `PROGRAM`; default: found on the PATH"},
 		{name: "codex-home", key: "codex_home", env: []string{"COX_CODEX_HOME"}, usage: "Codex's state `DIR`; default: CODEX_HOME, else ~/.codex"},
+		{name: "transport", key: "transport", fallback: "auto", env: []string{"COX_TRANSPORT"}, oneOf: []string{"auto", appserver.Unix, appserver.Stdio}, usage: "`TRANSPORT` to Codex: unix (its turns outlive the worker), stdio, or auto, which is stdio for now"},
 		{name: "max-runs", kind: wholeKind, fallback: "0", key: "max_runs", env: []string{"COX_MAX_RUNS"}, usage: "at most `N` runs on this node at a time; 0 is no limit"},
 		{name: "fake-pace", kind: spanKind, fallback: "0", env: []string{"COX_FAKE_PACE"}, usage: "`DURATION` before each step of a fake agent, so that a person can watch"},
 	}
@@ -54,7 +56,7 @@ func runWorker(ctx context.Context, in *call) error {
 	}
 	return worker.Run(ctx, worker.Options{
 		Ledger: l, StateDir: paths.StateDir, NodeID: node, Engine: engine, Cox: cox,
-		CodexBin: in.text("codex-bin"), CodexHome: in.text("codex-home"),
+		CodexBin: in.text("codex-bin"), CodexHome: in.text("codex-home"), Transport: in.text("transport"),
 		FakePace: in.span("fake-pace"), MaxRuns: in.whole("max-runs"), Log: in.log(),
 		Ready: func(i worker.Info) { in.ready(i) },
 	})
