@@ -243,6 +243,7 @@ func TestAThreadThatTheHostDoesNotHoldIsResumedFirst(t *testing.T) {
 	s.endTurn(threadID, turnID, models.TurnCompleted)
 	resume := s.planned(models.CommandResume)
 	s.do(s.control.QueueResume, named(resume))
+	s.host.threads[threadID].turns[0].Status = codex.TurnCompleted
 	s.host.strange = map[string]bool{threadID: true}
 	s.do(s.node.Deliver, into(threadID))
 	if did := s.host.did("ResumeThread"); len(did) != 1 || s.sent(threadID, resume) != 1 {

@@ -1,6 +1,7 @@
 package managed
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -24,7 +25,7 @@ func startOf(pid int) (started string, alive bool, err error) {
 		return "", false, err
 	}
 	// The name, in parentheses, may hold anything; the third field follows it.
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	const state, start = 0, 19
 	if len(fields) <= start {
 		return "", false, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))

@@ -1,0 +1,119 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coxswain/activities/codex/appserver/managed"
+	"coxswain/models"
+	"coxswain/models/ledger"
+	"coxswain/worker"
+)
+
+// A turn that was streaming when the worker was killed outright goes on: whether it
+// ends before or after the next worker looks, that one sees the whole of it, and the
+// model is asked for nothing twice.
+func TestLiveTurnOutlivesAKilledWorker(t *testing.T) {
+	t.Parallel()
+	for name, await := range map[string]bool{"ends under the next worker": true, "ends while nobody looks": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			outlive(t, await)
+		})
+	}
+}
+
+func outlive(t *testing.T, await bool) {
+	t.Helper()
+	release := make(chan struct{})
+	r := newRig(t, agents(func(t turn) reply {
+		answer := work(t)
+		if t.first && t.at() == 1 {
+			answer.Release = release
+		}
+		return answer
+	}))
+	r.team()
+	r.assign("one", "Write one file", outFile("one"))
+	s := r.up("--transport", "unix")
+	r.until("the worker's second request", func(context.Context) (bool, error) { return len(r.outputsOf("Your assignment is ")) == 1, nil })
+	l := r.ledger()
+	before := r.awaitRun(l, "one", "a watched turn", func(d ledger.RunDetail) bool {
+		return len(d.Turns) == 1 && len(d.Messages) == 1 && d.Messages[0].State == models.OutboxDelivered
+	})
+	server, running := managed.Running(r.state)
+	first, _ := worker.Running(r.state)
+	if !running {
+		t.Fatal("no app-server runs")
+	}
+	s.killWorker()
+	if !await {
+		close(release)
+	}
+	r.until("the next worker adopts Codex", func(context.Context) (bool, error) {
+		pid, there := worker.Running(r.state)
+		return there && pid != first && bytes.Contains(read(t, filepath.Join(r.state, "worker.log")), []byte("codex app-server is adopted")), nil
+	})
+	if await {
+		close(release)
+	}
+	r.until("the assignment is accepted", func(ctx context.Context) (bool, error) {
+		a, err := l.Assignment(ctx, "one")
+		return err == nil && a.Status == models.AssignmentAccepted, err
+	})
+	r.wantUndisturbed(l, before)
+	if pid, _ := managed.Running(r.state); pid != server {
+		t.Errorf("Codex was process %d and is %d", server, pid)
+	}
+	r.must("down")
+	<-s.ended
+	r.wantNoProcess(server)
+	r.intact()
+}
+
+// wantUndisturbed checks that the run had the one turn of before, and that no step
+// of it was asked for twice.
+func (r *rig) wantUndisturbed(l *ledger.Ledger, before ledger.RunDetail) {
+	r.t.Helper()
+	run := r.onlyRun(l, "one")
+	if len(run.Turns) != 1 || run.Turns[0].ID != before.Turns[0].ID || run.Turns[0].Status != models.TurnCompleted || run.SessionRef != before.SessionRef {
+		r.t.Errorf("thread %s, turns %+v; want the completed %s on %s", run.SessionRef, run.Turns, before.Turns[0].ID, before.SessionRef)
+	}
+	steps := map[int]int{}
+	for _, q := range r.model.Requests() {
+		if q.ThreadID == run.SessionRef {
+			steps[len(q.Outputs)]++
+		}
+	}
+	for n, times := range steps {
+		if times != 1 {
+			r.t.Errorf("the model was asked %d times for step %d", times, n)
+		}
+	}
+	r.toldOnce(l)
+}
+
+// wantNoProcess checks that neither the server's group nor any process of the rig's
+// world is left.
+func (r *rig) wantNoProcess(server int) {
+	r.t.Helper()
+	r.until("every process ends", func(context.Context) (bool, error) {
+		if !errors.Is(syscall.Kill(-server, 0), syscall.ESRCH) {
+			return false, errors.New("the app-server's group is there")
+		}
+		found, err := filepath.Glob("/proc/[0-9]*/environ")
+		for _, path := range found {
+			env, readErr := os.ReadFile(path)
+			if readErr == nil && strings.Contains(string(env), r.state) {
+				return false, errors.New(path)
+			}
+		}
+		return err == nil, err
+	})
+}
