@@ -15,22 +15,23 @@ import (
 
 // Figures of the relay.
 const (
-	relayPoll  = 20 * time.Millisecond  // between two looks at the ledger's version
-	relayRetry = 500 * time.Millisecond // between two looks at what was not acknowledged
-	relayBatch = 200
-	firstRetry = 2 * time.Second // a wake-up that was not acknowledged is repeated after that,
-	lastRetry  = time.Minute     // doubled each time up to this
+	relayPoll   = 20 * time.Millisecond  // between two looks at the ledger's version
+	relayRetry  = 500 * time.Millisecond // between two looks at what was not acknowledged
+	relayBatch  = 200
+	wakeTimeout = 5 * time.Second // of one start or signal
+	firstRetry  = 2 * time.Second // a wake-up that was not acknowledged is repeated after that,
+	lastRetry   = time.Minute     // doubled each time up to this
 )
 
 // relay carries the ledger's wake-ups to the engine: it starts or signals the
 // workflow of each, without arguments, and repeats until the workflow's own read
 // has recorded the generation.
 type relay struct {
-	ledger     *ledger.Ledger
-	client     client.Client
-	attributes bool
-	log        *slog.Logger
-	sent       map[string]sending
+	ledger *ledger.Ledger
+	client client.Client
+	reach  *reach
+	log    *slog.Logger
+	sent   map[string]sending
 }
 
 type sending struct {
@@ -53,16 +54,21 @@ func (r relay) run(ctx context.Context) error {
 			r.log.Warn("the relay cannot see the ledger", "error", err)
 			return
 		}
-		if changed || time.Since(last) >= relayRetry {
+		yes, back := r.reach.answers(ctx)
+		if back { // what was sent to the one that went may be lost
+			clear(r.sent)
+		}
+		if yes && (back || changed || time.Since(last) >= relayRetry) {
 			last = time.Now()
 			r.deliver(ctx)
 		}
 	})
 }
 
-// deliver sends what is due and forgets what was acknowledged.
+// deliver sends what is due and forgets what was acknowledged. What was sent already
+// leaves room for the next ones, so that workflows that do not read jam no others.
 func (r relay) deliver(ctx context.Context) {
-	due, err := r.ledger.DueWakeups(ctx, relayBatch)
+	due, err := r.ledger.DueWakeups(ctx, relayBatch+len(r.sent))
 	if err != nil {
 		if ctx.Err() == nil {
 			r.log.Warn("the relay cannot read the wake-ups", "error", err)
@@ -78,6 +84,10 @@ func (r relay) deliver(ctx context.Context) {
 		}
 		if err := r.wake(ctx, d); err != nil && ctx.Err() == nil {
 			r.log.Warn("a workflow was not woken, repeated", "workflow", d.WorkflowID, "error", err)
+			r.reach.doubt()
+			if yes, _ := r.reach.answers(ctx); !yes {
+				return // all of it waits until the engine is back
+			}
 		}
 		s.wait = min(max(s.wait*2, firstRetry), lastRetry)
 		if s.generation != d.Generation {
@@ -99,7 +109,7 @@ func (r relay) wake(ctx context.Context, d ledger.Due) error {
 		r.log.Error("the ledger asks for a workflow that this build does not know", "kind", d.Kind, "workflow", d.WorkflowID)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
 	_, err := r.client.SignalWithStartWorkflow(ctx, workflows.ID(r.ledger.Prefix(), d.WorkflowID), workflows.WakeSignal, nil,
 		client.StartWorkflowOptions{
@@ -107,7 +117,7 @@ func (r relay) wake(ctx context.Context, d ledger.Due) error {
 			WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 			StaticSummary:            d.Kind + " " + d.Subject,
-		}, name, activities.Subject{ID: d.Subject, WorkflowID: d.WorkflowID, Attributes: r.attributes})
+		}, name, activities.Subject{ID: d.Subject, WorkflowID: d.WorkflowID, Attributes: r.reach.attributes})
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +46,16 @@ func (e *engine) SignalWithStartWorkflow(_ context.Context, id, signal string, a
 	return nil, nil
 }
 
+// reached is an engine that answers.
+func reached(attributes bool) *reach {
+	return &reach{
+		namespace: func(context.Context) (string, error) { return "one", nil },
+		prepare:   func(context.Context) (bool, error) { return attributes, nil },
+		note:      func(context.Context, bool) error { return nil },
+		log:       discard(), prepared: "one", attributes: attributes,
+	}
+}
+
 // of are the wake-ups of one workflow.
 func (e *engine) of(id string) []woken {
 	e.mu.Lock()
@@ -61,7 +72,7 @@ func (e *engine) of(id string) []woken {
 func TestTheRelayStartsOrSignalsWithoutState(t *testing.T) {
 	r := newRig(t)
 	e := &engine{}
-	relay := relay{ledger: r.l, client: e, attributes: true, log: discard(), sent: map[string]sending{}}
+	relay := relay{ledger: r.l, client: e, reach: reached(true), log: discard(), sent: map[string]sending{}}
 	relay.deliver(t.Context())
 	id := ledger.LoopWorkflow("w", "t")
 	got := e.of(workflows.ID(r.l.Prefix(), id))
@@ -81,7 +92,7 @@ func TestTheRelayStartsOrSignalsWithoutState(t *testing.T) {
 func TestTheRelayRepeatsUntilTheWorkflowHasRead(t *testing.T) {
 	r := newRig(t)
 	e := &engine{fails: 1000}
-	relay := relay{ledger: r.l, client: e, log: discard(), sent: map[string]sending{}}
+	relay := relay{ledger: r.l, client: e, reach: reached(false), log: discard(), sent: map[string]sending{}}
 	id := ledger.LoopWorkflow("w", "t")
 	full := workflows.ID(r.l.Prefix(), id)
 	relay.deliver(t.Context()) // the engine is away
@@ -130,7 +141,7 @@ func seesOthers(t *testing.T, r *rig) {
 	e := &engine{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- relay{ledger: r.l, client: e, log: discard()}.run(ctx) }()
+	go func() { done <- relay{ledger: r.l, client: e, reach: reached(false), log: discard()}.run(ctx) }()
 	defer func() { cancel(); r.ok(<-done) }()
 	id := ledger.LoopWorkflow("w", "t")
 	full := workflows.ID(r.l.Prefix(), id)
@@ -142,4 +153,51 @@ func seesOthers(t *testing.T, r *rig) {
 	defer func() { r.ok(other.Close()) }()
 	r.ok(other.WakeTeam(t.Context(), "w", "t"))
 	r.until("the wake-up of another process is not delivered", func() bool { return len(e.of(full)) == 2 })
+}
+
+// An engine that comes back as another one is prepared before anything is sent, and
+// gets again what was sent to the one that went.
+func TestTheRelaySendsAgainToAnEngineThatComesBack(t *testing.T) {
+	r := newRig(t)
+	e, id, away := &engine{}, atomic.Value{}, atomic.Bool{}
+	id.Store("one")
+	link := reached(true)
+	link.namespace = func(context.Context) (string, error) {
+		if away.Load() {
+			return "", errors.New("away")
+		}
+		return id.Load().(string), nil
+	}
+	var prepared atomic.Int32
+	link.prepare = func(ctx context.Context) (bool, error) {
+		prepared.Add(1)
+		_, err := r.l.EngineSeen(ctx, id.Load().(string))
+		return true, err
+	}
+	link.note = func(ctx context.Context, gone bool) error { return r.l.EngineAway(ctx, "n", gone) }
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- relay{ledger: r.l, client: e, reach: link, log: discard()}.run(ctx) }()
+	defer func() { cancel(); r.ok(<-done) }()
+	loop := ledger.LoopWorkflow("w", "t")
+	full := workflows.ID(r.l.Prefix(), loop)
+	r.until("the wake-up is not delivered", func() bool { return len(e.of(full)) > 0 })
+	_, err := r.l.Acknowledge(t.Context(), loop) // nothing is left for the loop
+	r.ok(err)
+
+	away.Store(true)
+	lag := func() ledger.Lag { g, err := r.l.Lag(t.Context()); r.ok(err); return g }
+	r.until("the ledger does not say that the engine is away", func() bool { return lag().AwaySince != nil })
+	sent := len(e.of(full))
+	r.ok(r.l.WakeTeam(t.Context(), "w", "t"))
+	_, err = r.l.Acknowledge(t.Context(), loop)
+	r.ok(err)
+
+	id.Store("two")
+	away.Store(false)
+	r.until("the loop is not rebuilt in the new engine", func() bool { return len(e.of(full)) > sent })
+	if n := prepared.Load(); n != 1 {
+		t.Errorf("the new engine was prepared %d times", n)
+	}
+	r.until("the ledger still says that the engine is away", func() bool { return lag().AwaySince == nil })
 }

@@ -92,7 +92,9 @@ func serve(ctx context.Context, o Options, c client.Client, node models.Node, at
 		return errors.Join(models.Errorf(models.CodeEngineUnavailable, "the worker could not serve its queues").Because(err), hosts.close())
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return relay{ledger: o.Ledger, client: c, attributes: attributes, log: o.Log}.run(ctx) })
+	g.Go(func() error {
+		return relay{ledger: o.Ledger, client: c, reach: newReach(c, o, node.ID, attributes), log: o.Log}.run(ctx)
+	})
 	g.Go(func() error { return poll(ctx, o) })
 	g.Go(func() error { return beat(ctx, o.Ledger, node.ID, o.Log) })
 	g.Go(func() error { return watch.run(ctx) })
