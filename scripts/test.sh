@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Runs every test: all packages under the race detector, but for cmd/cox-temporal,
-# which embeds the Temporal server and is tested without it. Tests find the built
-# executables by COX_BIN and COX_TEMPORAL_BIN. Arguments go to go test.
+# which embeds the Temporal server, and for the scripts of command lines, which start
+# the test program hundreds of times and would pay for the detector at each start.
+# Tests find the built executables by COX_BIN and COX_TEMPORAL_BIN. Arguments go to
+# go test.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +17,9 @@ others=$(grep -vE '/cmd/cox-temporal(/|$)' <<<"$all")
 status=0
 echo "== go test -race: $(wc -l <<<"$others") packages"
 # shellcheck disable=SC2086 # one word per package
-go test -race -shuffle=on -timeout "$timeout" "$@" $others || status=1
+go test -race -shuffle=on -timeout "$timeout" -skip '^TestScripts$' "$@" $others || status=1
+echo "== go test: the scripts of command lines"
+go test -timeout "$timeout" -run '^TestScripts$' "$@" ./cmd/internal/cli || status=1
 if [ -n "$server" ]; then
   echo "== go test: the Temporal server"
   # The flags of the build, so that the server is compiled once.
