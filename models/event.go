@@ -71,6 +71,7 @@ const (
 	EventLoopConfigured        = "loop_configured"
 	EventWorkspaceRegistered   = "workspace_registered"
 	EventWorkspaceArchived     = "workspace_archived"
+	EventWorkspaceRestored     = "workspace_restored"
 	EventTeamCreated           = "team_created"
 	EventActorRegistered       = "actor_registered"
 	EventNodeStarted           = "node_started"
@@ -92,7 +93,7 @@ func ReservedEventTypes() []string {
 		EventCommandCompleted, EventCommandFailed, EventReviewNudgeDispatched, EventAdapterAvailable,
 		EventAdapterUnavailable, EventServerRequest, EventRateLimit, EventScopeDirty,
 		EventMessageDelivered, EventMessageUnknown, EventLoopConfigured, EventWorkspaceRegistered,
-		EventWorkspaceArchived, EventTeamCreated, EventActorRegistered, EventNodeStarted,
+		EventWorkspaceArchived, EventWorkspaceRestored, EventTeamCreated, EventActorRegistered, EventNodeStarted,
 		EventTaskVanished, EventSecretRefused, EventHumanBriefUpdated, EventAttentionRaised,
 		EventWorkflowsRecovered,
 	}

@@ -44,9 +44,11 @@ type PlanInput struct {
 
 // Capacity is one limit on concurrent runs; Limit 0 is none.
 type Capacity struct {
-	Name  string // node, workspace, team
-	Limit int
-	Open  int
+	Name    string // node, workspace, team
+	Limit   int
+	Open    int
+	TakenBy []string // the assignments of the open runs
+	Waiting []string // those of them that wait for a person
 }
 
 // StartCandidate is an assignment that a start could be planned for.

@@ -43,10 +43,25 @@ func freeSlots(limits []Capacity) (int, string) {
 		}
 		left := max(c.Limit-c.Open, 0)
 		if free < 0 || left < free {
-			free, full = left, fmt.Sprintf("capacity: all %d runs of the %s are taken", c.Limit, c.Name)
+			free, full = left, c.taken()
 		}
 	}
 	return free, full
+}
+
+// taken says who has the slots of a limit, and for whom they wait.
+func (c Capacity) taken() string {
+	const shown = 3
+	text := fmt.Sprintf("capacity: all %d runs of the %s are taken", c.Limit, c.Name)
+	if n := len(c.TakenBy); n > shown {
+		text += fmt.Sprintf(" by %s and %d more", strings.Join(c.TakenBy[:shown], ", "), n-shown)
+	} else if n > 0 {
+		text += " by " + strings.Join(c.TakenBy, ", ")
+	}
+	if n := len(c.Waiting); n > 0 {
+		text += fmt.Sprintf("; %s waits for a person: cox inbox", strings.Join(c.Waiting[:min(n, shown)], ", "))
+	}
+	return text
 }
 
 // startRefused tells why a candidate cannot start now, apart from slots and

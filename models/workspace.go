@@ -19,6 +19,14 @@ type Workspace struct {
 	UpdatedAt     time.Time      `json:"updated_at" gorm:"serializer:ms"`
 }
 
+// InUse refuses new things in a workspace that is archived. Errors: INVALID_ARGUMENT.
+func (w Workspace) InUse() error {
+	if w.Status != StatusArchived {
+		return nil
+	}
+	return Invalid("workspace_id", "workspace %q is archived", w.ID).With("workspace_id", w.ID).Hint("cox workspace restore %s", w.ID)
+}
+
 // Team is the people and agents of one board in a workspace. Its owner is its
 // integrator. Ids are unique in a ledger.
 type Team struct {

@@ -82,10 +82,7 @@ func (tx *Tx) placeOf(n models.NewAssignment) (models.Workspace, error) {
 	if ws.ID != team.WorkspaceID {
 		return ws, models.Invalid("team_id", "team %q belongs to workspace %q, not %q", team.ID, team.WorkspaceID, ws.ID)
 	}
-	if ws.Status == models.StatusArchived {
-		return ws, models.Invalid("workspace_id", "workspace %q is archived", ws.ID).Hint("cox workspace add registers the folder under a new id")
-	}
-	return ws, nil
+	return ws, ws.InUse()
 }
 
 // isNew refuses a base revision other than 0 and an id that is taken.

@@ -64,8 +64,12 @@ func (s planScope) node(in *models.PlanInput) error {
 
 // capacity counts the managed runs without an end against every limit.
 func (s planScope) capacity(in *models.PlanInput) error {
-	var open []struct{ TeamID, WorkspaceID, NodeID string }
-	err := s.db.Table("runs").Select("team_id, workspace_id, node_id").Where("ended_at IS NULL AND binding_id <> ''").Find(&open).Error
+	var open []struct {
+		TeamID, WorkspaceID, NodeID, AssignmentID string
+		Status                                    models.RunStatus
+	}
+	err := s.db.Table("runs").Select("team_id, workspace_id, node_id, assignment_id, status").Where("ended_at IS NULL AND binding_id <> ''").
+		Order("started_at, id").Find(&open).Error
 	if err != nil {
 		return err
 	}
@@ -76,6 +80,10 @@ func (s planScope) capacity(in *models.PlanInput) error {
 			c := &in.Capacity[i]
 			if c.Name == "node" && r.NodeID == s.ws.NodeID || c.Name == "workspace" && r.WorkspaceID == s.ws.ID || c.Name == "team" && r.TeamID == s.team.ID {
 				c.Open++
+				c.TakenBy = append(c.TakenBy, r.AssignmentID)
+				if r.Status == models.RunAwaitingHuman {
+					c.Waiting = append(c.Waiting, r.AssignmentID)
+				}
 			}
 		}
 	}

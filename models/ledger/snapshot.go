@@ -60,8 +60,8 @@ func (l *Ledger) Projection(ctx context.Context, by models.Principal, workspaceI
 	if err != nil {
 		return none, w, err
 	}
-	if w.Status == models.StatusArchived {
-		return none, w, models.Invalid("workspace_id", "workspace %q is archived", w.ID)
+	if err := w.InUse(); err != nil {
+		return none, w, err
 	}
 	if w.RepoRoot == "" {
 		return none, w, models.Invalid("workspace_id", "workspace %q has no repository", w.ID).Hint("cox workspace add registers its folder")

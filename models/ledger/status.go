@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"coxswain/models"
@@ -32,7 +33,8 @@ type TeamStatus struct {
 	Lanes       map[string]int `json:"lanes"`
 }
 
-// Deferred is a startable assignment that the last plan left out.
+// Deferred is a startable assignment that the last plan left out, or for which no run
+// is free now.
 type Deferred struct {
 	AssignmentID string `json:"assignment_id"`
 	TeamID       string `json:"team_id"`
@@ -65,6 +67,7 @@ func (l *Ledger) Status(ctx context.Context) (Status, error) {
 			return db.Table("assignments").Select("id AS assignment_id, team_id, deferred_reason AS reason").
 				Where("deferred_reason <> '' AND status IN ('ready','needs_fix')").Order("id").Find(&s.Deferred).Error
 		},
+		func() error { return l.crowdedOut(ctx, &s) },
 		func() error {
 			return db.Raw(`SELECT (SELECT count(*) FROM commands WHERE state IN ('intended','unknown')) AS commands,
 			  (SELECT count(*) FROM outbox WHERE state IN ('pending','sending')) AS messages,
@@ -82,7 +85,7 @@ func (l *Ledger) Status(ctx context.Context) (Status, error) {
 
 func (l *Ledger) teamStatus(ctx context.Context, s *Status) error {
 	var teams []models.Team
-	if err := l.read(ctx).Where("status = 'active'").Order("workspace_id, id").Find(&teams).Error; err != nil {
+	if err := l.read(ctx).Where("status = 'active' AND workspace_id IN (SELECT id FROM workspaces WHERE status = 'active')").Order("workspace_id, id").Find(&teams).Error; err != nil {
 		return err
 	}
 	var counts []struct {
@@ -136,4 +139,25 @@ func (l *Ledger) TeamEnded(ctx context.Context, teamID string) (bool, error) {
 	     AND NOT EXISTS (SELECT 1 FROM events e WHERE e.assignment_id = r.assignment_id AND e.type = 'scope_dirty')) AS unseen`,
 		map[string]any{"team": teamID}).Scan(&n).Error
 	return n.Total > 0 && n.Live+n.Runs+n.Commands+n.Messages+n.Unseen == 0, err
+}
+
+// crowdedOut adds the startable assignments of teams whose loop is on for which no run
+// is free. Plans do not store that reason, which changes with every run.
+func (l *Ledger) crowdedOut(ctx context.Context, s *Status) error {
+	for _, t := range s.Teams {
+		if !t.LoopOn || t.Lanes["ready"]+t.Lanes["needs_fix"] == 0 {
+			continue
+		}
+		plan, err := l.PreviewTeam(ctx, t.TeamID)
+		if err != nil {
+			return err
+		}
+		for _, left := range plan.LeftOut {
+			known := func(d Deferred) bool { return d.AssignmentID == left.AssignmentID }
+			if left.Code == "capacity" && !slices.ContainsFunc(s.Deferred, known) {
+				s.Deferred = append(s.Deferred, Deferred{AssignmentID: left.AssignmentID, TeamID: t.TeamID, Reason: left.Reason})
+			}
+		}
+	}
+	return nil
 }

@@ -44,7 +44,11 @@ func (tx *Tx) createTeam(n NewTeam) (models.Team, error) {
 	if err := required("workspace_id", n.WorkspaceID); err != nil {
 		return t, err
 	}
-	if _, err := get[models.Workspace](tx.db, "workspace", n.WorkspaceID); err != nil {
+	w, err := get[models.Workspace](tx.db, "workspace", n.WorkspaceID)
+	if err != nil {
+		return t, err
+	}
+	if err := w.InUse(); err != nil {
 		return t, err
 	}
 	old, found, err := find[models.Team](tx.db, "id = ?", n.ID)
@@ -196,8 +200,8 @@ func (tx *Tx) configureLoop(teamID string, s models.LoopSettings) (loopChange, e
 	if err != nil {
 		return loopChange{}, err
 	}
-	if s.Enabled && w.Status == models.StatusArchived {
-		return loopChange{}, models.Invalid("enabled", "workspace %q is archived", w.ID)
+	if err := w.InUse(); s.Enabled && err != nil {
+		return loopChange{}, err
 	}
 	previous := t.Loop
 	s.SetBy = tx.By.ActorID

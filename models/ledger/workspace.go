@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"coxswain/models"
@@ -174,8 +175,9 @@ func (tx *Tx) noteWorkspace(w models.Workspace, kind string) error {
 	return err
 }
 
-// ArchiveWorkspace hides a workspace and turns its teams' loops off. Its work is
-// left as it is; archiving twice changes nothing. Errors: FORBIDDEN, NOT_FOUND.
+// ArchiveWorkspace hides a workspace and turns its teams' loops off. What has not
+// started is left as it is; archiving twice changes nothing. Errors: FORBIDDEN,
+// NOT_FOUND, INVALID_ARGUMENT while runs are open.
 func (l *Ledger) ArchiveWorkspace(ctx context.Context, c *Call, id string) (models.Workspace, error) {
 	return write(ctx, l, c, "archive_workspace", args{"workspace_id": id}, func(tx *Tx) (models.Workspace, error) { return tx.archiveWorkspace(id) })
 }
@@ -188,15 +190,49 @@ func (tx *Tx) archiveWorkspace(id string) (models.Workspace, error) {
 	if err != nil || w.Status == models.StatusArchived {
 		return w, err
 	}
-	w.Status, w.Version, w.UpdatedAt = models.StatusArchived, w.Version+1, tx.Now
-	_, err = tx.swap(&models.Workspace{}, map[string]any{"status": w.Status, "version": w.Version, "updated_at": tx.ms()}, "id = ?", id)
+	open, busy, err := find[models.Run](tx.db, "workspace_id = ? AND ended_at IS NULL", id)
 	if err != nil {
 		return w, err
 	}
-	if err := tx.stopLoops(id); err != nil {
+	if busy {
+		return w, models.Invalid("workspace_id", "workspace %q has open runs, such as that of %s", id, open.AssignmentID).
+			With("run_id", open.ID).Hint("cox run list --open --workspace %s, then end them: cox assignment cancel --reason \"…\" %s", id, open.AssignmentID)
+	}
+	if w, err = tx.setWorkspaceStatus(w, models.StatusArchived); err != nil {
 		return w, err
 	}
-	return w, tx.noteWorkspace(w, models.EventWorkspaceArchived)
+	return w, errors.Join(tx.stopLoops(id), tx.noteWorkspace(w, models.EventWorkspaceArchived))
+}
+
+// RestoreWorkspace brings an archived workspace back; its loops stay off. Restoring
+// twice changes nothing. Errors: FORBIDDEN, NOT_FOUND, INVALID_ARGUMENT when another
+// workspace has its root now.
+func (l *Ledger) RestoreWorkspace(ctx context.Context, c *Call, id string) (models.Workspace, error) {
+	return write(ctx, l, c, "restore_workspace", args{"workspace_id": id}, func(tx *Tx) (models.Workspace, error) { return tx.restoreWorkspace(id) })
+}
+
+func (tx *Tx) restoreWorkspace(id string) (models.Workspace, error) {
+	if err := tx.needUnbound("restore workspace", models.RoleIntegrator, models.RoleHuman); err != nil {
+		return models.Workspace{}, err
+	}
+	w, err := get[models.Workspace](tx.db, "workspace", id)
+	if err != nil || w.Status == models.StatusActive {
+		return w, err
+	}
+	w.Status = models.StatusActive
+	if err := tx.rootIsFree(w); err != nil {
+		return w, err
+	}
+	if w, err = tx.setWorkspaceStatus(w, models.StatusActive); err != nil {
+		return w, err
+	}
+	return w, tx.noteWorkspace(w, models.EventWorkspaceRestored)
+}
+
+func (tx *Tx) setWorkspaceStatus(w models.Workspace, status string) (models.Workspace, error) {
+	w.Status, w.Version, w.UpdatedAt = status, w.Version+1, tx.Now
+	_, err := tx.swap(&models.Workspace{}, map[string]any{"status": w.Status, "version": w.Version, "updated_at": tx.ms()}, "id = ?", w.ID)
+	return w, err
 }
 
 // stopLoops turns off the loops of a workspace's teams.

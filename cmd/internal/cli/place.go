@@ -26,7 +26,7 @@ func (in *call) workspace(ctx context.Context, l *ledger.Ledger) (models.Workspa
 	if err != nil {
 		return models.Workspace{}, err
 	}
-	if w, found := enclosing(all, here); found {
+	if w, found := enclosing(all, here, models.StatusActive); found {
 		return w, nil
 	}
 	repo, err := gitscope.Discover(ctx, here)
@@ -37,16 +37,19 @@ func (in *call) workspace(ctx context.Context, l *ledger.Ledger) (models.Workspa
 			}
 		}
 	}
+	if w, found := enclosing(all, here, models.StatusArchived); found {
+		return models.Workspace{}, w.InUse()
+	}
 	return models.Workspace{}, models.Invalid("workspace", "no registered workspace contains %s", here).
 		Hint("cox workspace add %s", shellWord(here)).Because(err)
 }
 
-// enclosing finds the active workspace with the deepest root above the folder.
-func enclosing(all []ledger.WorkspaceView, folder string) (models.Workspace, bool) {
+// enclosing finds the workspace of a status with the deepest root above the folder.
+func enclosing(all []ledger.WorkspaceView, folder, status string) (models.Workspace, bool) {
 	var best models.Workspace
 	for _, w := range all {
 		inside := folder == w.RepoRoot || strings.HasPrefix(folder, strings.TrimSuffix(w.RepoRoot, "/")+"/")
-		if w.Status == models.StatusActive && w.RepoRoot != "" && inside && len(w.RepoRoot) > len(best.RepoRoot) {
+		if w.Status == status && w.RepoRoot != "" && inside && len(w.RepoRoot) > len(best.RepoRoot) {
 			best = w.Workspace
 		}
 	}

@@ -148,8 +148,8 @@ func (s *stack) namedTeams(ctx context.Context, l *ledger.Ledger) ([]models.Team
 		if err != nil {
 			return nil, err
 		}
-		if w.Status == models.StatusArchived {
-			return nil, models.Invalid("workspace", "workspace %q of team %q is archived", w.ID, t.ID).Hint("cox workspace add .")
+		if err := w.InUse(); err != nil {
+			return nil, err
 		}
 	}
 	return teams, nil

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	urfave "github.com/urfave/cli/v2"
@@ -120,4 +122,28 @@ func tokens(u models.TokenUsage) string {
 		shown += ", incomplete"
 	}
 	return shown
+}
+
+// runNamed is the run of the argument: itself, or the latest one of the assignment
+// that it names.
+func (in *call) runNamed(ctx context.Context, l *ledger.Ledger) (string, error) {
+	_, missing := l.Run(ctx, in.argument)
+	if !models.IsCode(missing, models.CodeNotFound) {
+		return in.argument, missing
+	}
+	a, err := l.Assignment(ctx, in.argument)
+	if models.IsCode(err, models.CodeNotFound) {
+		return in.argument, nil // what a command does says best what it misses
+	}
+	if err != nil {
+		return "", err
+	}
+	runs, err := l.Runs(ctx, ledger.RunFilter{AssignmentID: a.ID})
+	if err == nil && len(runs) == 0 {
+		err = models.Invalid("ID", "assignment %s has no run yet; it is %s", a.ID, a.Status).Hint("cox assignment show %s", a.ID)
+	}
+	if err != nil {
+		return "", err
+	}
+	return slices.MaxFunc(runs, func(a, b models.Run) int { return cmp.Compare(a.Attempt, b.Attempt) }).ID, nil
 }

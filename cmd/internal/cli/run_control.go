@@ -12,7 +12,7 @@ import (
 func runSteerLeaf() leaf {
 	return leaf{
 		name: "steer", usage: "say something to a run while it works", argument: "ID",
-		about: "The words go into the turn that is active when they are sent, at most once; a run between two turns gets\n" +
+		about: "ID is the run or its assignment, whose latest run it is then. The words go into the turn that is active when they are sent, at most once; a run between two turns gets\n" +
 			"its next one by them. They wait behind a running command. cox run logs ID shows their receipt. A run that\n" +
 			"waits for a person is answered instead: cox intervention respond.",
 		example: "cox run steer --message \"leave the parser alone\" run_0f3c",
@@ -26,7 +26,11 @@ func runSteer(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	s := ledger.Steering{RunID: in.argument, Message: in.text("message")}
+	run, err := in.runNamed(ctx, l)
+	if err != nil {
+		return err
+	}
+	s := ledger.Steering{RunID: run, Message: in.text("message")}
 	if s.Text, err = steerText(ctx, l, in.by().ActorID, s); err != nil {
 		return err
 	}
@@ -58,7 +62,7 @@ func steerText(ctx context.Context, l *ledger.Ledger, from string, s ledger.Stee
 func runInterruptLeaf() leaf {
 	return leaf{
 		name: "interrupt", usage: "stop a run's turn and let the run wait for an answer", argument: "ID",
-		about: "The turn ends with its commands; the files stay as they are. The run keeps its claim and waits for a\n" +
+		about: "ID is the run or its assignment, whose latest run it is then. The turn ends with its commands; the files stay as they are. The run keeps its claim and waits for a\n" +
 			"person: the answer resumes the same thread. To end the work for good: cox assignment cancel.",
 		example: "cox run interrupt --reason \"it rewrites the wrong module\" run_0f3c",
 		options: []*option{{name: "reason", usage: "why, in `WORDS`; the worker reads it"}},
@@ -71,8 +75,12 @@ func runInterrupt(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	run, err := in.runNamed(ctx, l)
+	if err != nil {
+		return err
+	}
 	c := in.request()
-	question, err := l.InterruptRun(ctx, c, in.argument, in.text("reason"))
+	question, err := l.InterruptRun(ctx, c, run, in.text("reason"))
 	if err != nil {
 		return err
 	}

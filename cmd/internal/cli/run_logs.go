@@ -16,7 +16,7 @@ func runLogsLeaf() leaf {
 	}
 	return leaf{
 		name: "logs", usage: "show what a run did, in order", argument: "ID",
-		about: "Turns with their times and tokens, items of the thread, messages with their receipts, commands,\n" +
+		about: "ID is the run or its assignment, whose latest run it is then. Turns with their times and tokens, items of the thread, messages with their receipts, commands,\n" +
 			"heartbeats, the handoff, and what people said. No worker is needed: the ledger keeps one line of each of\n" +
 			"the newest 1000 items; their whole text is in the Codex thread.",
 		example: "cox run logs --follow run_0f3c",
@@ -39,7 +39,11 @@ func runLogs(ctx context.Context, in *call) error {
 			return models.Invalid("kind", "%q is none of %v", kind, models.LogKinds()).Hint("cox run logs --help")
 		}
 	}
-	log, err := l.RunLog(ctx, in.argument)
+	run, err := in.runNamed(ctx, l)
+	if err != nil {
+		return err
+	}
+	log, err := l.RunLog(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -120,7 +124,7 @@ func (in *call) followRun(ctx context.Context, l *ledger.Ledger, log ledger.RunL
 		if !changed {
 			continue
 		}
-		next, err := l.RunLog(ctx, in.argument)
+		next, err := l.RunLog(ctx, log.Run.ID)
 		if ctx.Err() != nil {
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func (a *app) workspaceCommand() *urfave.Command {
 			run: workspaceAdd,
 		},
 		leaf{
-			name: "list", usage: "list workspaces", example: "cox workspace list --status active --sort updated_at --reverse",
+			name: "list", usage: "list workspaces", about: "Archived ones are listed with --status archived only.", example: "cox workspace list --status active --sort updated_at --reverse",
 			options: workspaceListing().options(), run: workspaceList,
 		},
 		leaf{
@@ -38,7 +39,11 @@ func (a *app) workspaceCommand() *urfave.Command {
 		},
 		leaf{
 			name: "archive", usage: "hide a workspace and turn its loops off", argument: "ID", example: "cox workspace archive site",
-			about: "Nothing is deleted and running work goes on.", run: workspaceArchive,
+			about: "Nothing is deleted; it is refused while runs are open. cox workspace restore ID brings it back.", run: workspaceArchive,
+		},
+		leaf{
+			name: "restore", usage: "bring an archived workspace back", argument: "ID", example: "cox workspace restore site",
+			about: "The loops of its teams stay off until cox loop turns them on.", run: workspaceRestore,
 		},
 	)
 }
@@ -103,6 +108,11 @@ func (in *call) newWorkspace(ctx context.Context, l *ledger.Ledger, repo gitscop
 	if request.ID == "" && found {
 		request.ID = known.ID
 	}
+	if !found {
+		if err := archivedBefore(ctx, l, request); err != nil {
+			return request, err
+		}
+	}
 	if request.NodeID, err = in.node(); err != nil {
 		return request, err
 	}
@@ -126,6 +136,9 @@ func workspaceList(ctx context.Context, in *call) error {
 	all, err := l.Workspaces(ctx)
 	if err != nil {
 		return err
+	}
+	if len(in.list("status")) == 0 { // archived ones are shown when asked for
+		all = slices.DeleteFunc(all, func(w ledger.WorkspaceView) bool { return w.Status == models.StatusArchived })
 	}
 	return workspaceListing().answer(ctx, in, l, all)
 }
@@ -189,9 +202,60 @@ func workspaceArchive(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"workspace": w, "replayed": c.Replayed}, func(p *printer) {
+	waiting, err := unfinished(ctx, l, w.ID)
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"workspace": w, "unfinished": waiting, "replayed": c.Replayed}, func(p *printer) {
 		p.line("Workspace %s is archived", w.ID)
+		if waiting > 0 {
+			p.line("%s left in it; nothing of it starts until cox workspace restore %s", counted(waiting, "unfinished assignment is", "unfinished assignments are"), w.ID)
+		}
 	})
+}
+
+// unfinished counts the assignments of a workspace that have not ended.
+func unfinished(ctx context.Context, l *ledger.Ledger, workspaceID string) (int, error) {
+	all, err := l.Assignments(ctx, ledger.AssignmentFilter{WorkspaceID: workspaceID})
+	n := 0
+	for _, a := range all {
+		if !a.Status.Terminal() {
+			n++
+		}
+	}
+	return n, err
+}
+
+func workspaceRestore(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	c := in.request()
+	w, err := l.RestoreWorkspace(ctx, c, in.argument)
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"workspace": w, "replayed": c.Replayed}, func(p *printer) {
+		p.line("Workspace %s is %s: %s", w.ID, w.Status, w.RepoRoot)
+	})
+}
+
+// archivedBefore refuses to register what is archived: doing so would not bring it
+// back, and a second id for its folder has to be asked for.
+func archivedBefore(ctx context.Context, l *ledger.Ledger, n ledger.NewWorkspace) error {
+	all, err := l.Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		if w.ID == n.ID || n.ID == "" && w.RepoRoot == n.RepoRoot {
+			if err := w.InUse(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // limit shows a cap of which 0 means none.

@@ -16,6 +16,7 @@ func inboxTests() map[string]func(*env) {
 		"inbox/failed_adapter_that_work_needs":  inboxFailedAdapter,
 		"inbox/what_was_settled_is_gone":        inboxSettled,
 		"inbox/every_planner_question_recovers": inboxKinds,
+		"status/names_who_takes_the_slot":       statusCrowded,
 		"node/a_proof_holds_for_its_own":        proofs,
 	}
 }
@@ -149,4 +150,26 @@ func proofs(e *env) {
 	same(e, "no key", proved("node-1", models.AdapterKindCodex, ""), false)
 	same(e, "another node", proved("node-2", models.AdapterKindCodex, "k1"), false)
 	same(e, "another adapter", proved("node-1", models.AdapterKindFake, "k1"), false)
+}
+
+// Ready work for which no run is free says who has it, and when a person is waited for.
+func statusCrowded(e *env) {
+	e.node()
+	run, by := e.managed("asking")
+	_, _, err := e.l.ConfigureLoop(e.ctx, ledger.As(ann), crew, models.LoopSettings{Enabled: true, AdapterKind: models.AdapterKindFake, MaxConcurrentRuns: 1})
+	e.ok(err)
+	e.create("next", func(n *models.NewAssignment) { n.AllowedPaths = []string{"elsewhere"} })
+	deferred := func() []ledger.Deferred {
+		_, err := e.l.PlanTeam(e.ctx, crew)
+		e.ok(err)
+		s, err := e.l.Status(e.ctx)
+		e.ok(err)
+		return s.Deferred
+	}
+	const full = "capacity: all 1 runs of the team are taken by asking"
+	sameJSON(e, "while it works", deferred(), []ledger.Deferred{{AssignmentID: "next", TeamID: crew, Reason: full}})
+	question := e.ask(by, run.ID, "which?")
+	sameJSON(e, "while it asks", deferred(), []ledger.Deferred{{AssignmentID: "next", TeamID: crew, Reason: full + "; asking waits for a person: cox inbox"}})
+	e.ok(e.answer(ann, question.ID, "that"))
+	sameJSON(e, "after the answer", deferred(), []ledger.Deferred{{AssignmentID: "next", TeamID: crew, Reason: full}})
 }

@@ -13,6 +13,7 @@ func setupTests() map[string]func(*env) {
 		"workspace/blank_fields_keep_what_is_stored": workspaceUpsert,
 		"workspace/one_id_per_root":                  workspaceRoot,
 		"workspace/archive":                          workspaceArchive,
+		"workspace/restore":                          workspaceRestore,
 		"workspace/counts":                           workspaceCounts,
 		"team/upsert_and_owner":                      teamUpsert,
 		"team/board_lanes":                           teamBoard,
@@ -79,6 +80,37 @@ func workspaceArchive(e *env) {
 	e.refused(models.CodeInvalidArgument, err)
 	_, err = e.l.RegisterWorkspace(e.ctx, ledger.As(ann), ledger.NewWorkspace{ID: "anew", RepoRoot: "/repo/example", NodeID: "node-1"})
 	e.ok(err)
+}
+
+func workspaceRestore(e *env) {
+	e.create("one")
+	c := e.claim(agentA, "one")
+	_, err := e.l.ArchiveWorkspace(e.ctx, ledger.As(ann), space)
+	refusal := e.refused(models.CodeInvalidArgument, err)
+	same(e, "the open run", refusal.Details["run_id"], any(c.Run.ID))
+	_, err = e.l.CancelAssignment(e.ctx, ledger.As(ann), "one", nil, "x")
+	e.ok(err)
+	_, err = e.l.ArchiveWorkspace(e.ctx, ledger.As(ann), space)
+	e.ok(err)
+	_, err = e.l.CreateTeam(e.ctx, ledger.As(ann), ledger.NewTeam{ID: "late", WorkspaceID: space})
+	same(e, "the next command", e.refused(models.CodeInvalidArgument, err).Next, "cox workspace restore "+space)
+	s, err := e.l.Status(e.ctx)
+	e.ok(err)
+	same(e, "teams in the status", len(s.Teams), 0)
+	_, err = e.l.RestoreWorkspace(e.ctx, ledger.As(agentA), space)
+	e.refused(models.CodeForbidden, err)
+	w, err := e.l.RestoreWorkspace(e.ctx, ledger.As(ann), space)
+	e.ok(err)
+	again, err := e.l.RestoreWorkspace(e.ctx, ledger.As(ann), space)
+	e.ok(err)
+	sameJSON(e, "restored twice", again, w)
+	e.create("two")
+	_, err = e.l.ArchiveWorkspace(e.ctx, ledger.As(ann), space)
+	e.ok(err)
+	_, err = e.l.RegisterWorkspace(e.ctx, ledger.As(ann), ledger.NewWorkspace{ID: "anew", RepoRoot: "/repo/example", NodeID: "node-1"})
+	e.ok(err)
+	_, err = e.l.RestoreWorkspace(e.ctx, ledger.As(ann), space)
+	same(e, "who has the root", e.refused(models.CodeInvalidArgument, err).Details["workspace_id"], any("anew"))
 }
 
 func workspaceCounts(e *env) {
