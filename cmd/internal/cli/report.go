@@ -79,7 +79,7 @@ func (p *printer) outcomes(rows []outcomeRow) {
 	p.table("None.", []string{"ASSIGNMENT", "STATUS", "HANDED OFF BY", "DECIDED BY", "TOKENS", "FILES"}, table)
 }
 
-func (r outcomeRow) fileCount() string {
+func (r *outcomeRow) fileCount() string {
 	if r.Files == nil {
 		return "-"
 	}
