@@ -67,6 +67,10 @@ func outlive(t *testing.T, await bool) {
 		a, err := l.Assignment(ctx, "one")
 		return err == nil && a.Status == models.AssignmentAccepted, err
 	})
+	r.until("the receipts of the prompt and of the nudge", func(ctx context.Context) (bool, error) { // a decision may come before its nudge's receipt
+		events, err := l.Events(ctx, ledger.EventFilter{Types: []string{models.EventMessageDelivered}, Limit: 1000})
+		return len(events) == 2, err
+	})
 	r.wantUndisturbed(l, before)
 	if pid, _ := managed.Running(r.state); pid != server {
 		t.Errorf("Codex was process %d and is %d", server, pid)
