@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 
 	"coxswain/models"
+	"coxswain/models/ledger"
 	"coxswain/worker/pidlock"
 )
 
 // lockNode makes this the only worker process of its state directory.
 func lockNode(stateDir string) (*pidlock.Lock, error) {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
-		return nil, models.Errorf(models.CodeLedgerUnavailable, "the state directory %s cannot be made", stateDir).Because(err)
+		return nil, ledger.StateUnusable(stateDir, err)
 	}
 	lock, err := pidlock.Acquire(lockPath(stateDir))
 	if held, ok := errors.AsType[*pidlock.HeldError](err); ok {
@@ -20,7 +21,7 @@ func lockNode(stateDir string) (*pidlock.Lock, error) {
 			With("holder_pid", held.PID).Hint("cox status shows what it does; cox down stops it")
 	}
 	if err != nil {
-		return nil, models.Errorf(models.CodeLedgerUnavailable, "the lock file %s cannot be used", lockPath(stateDir)).Because(err)
+		return nil, ledger.StateUnusable(lockPath(stateDir), err)
 	}
 	return lock, nil
 }

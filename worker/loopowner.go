@@ -34,7 +34,7 @@ func OwnLoops(stateDir string) (*LoopOwner, error) {
 		lock, err = pidlock.Acquire(path)
 	}
 	if err != nil {
-		return nil, models.Errorf(models.CodeLedgerUnavailable, "the lock file %s cannot be used", path).Because(err)
+		return nil, ledger.StateUnusable(path, err)
 	}
 	return &LoopOwner{ID: id, path: path, lock: lock}, nil
 }

@@ -130,7 +130,7 @@ func copyLedger(from, to string) error {
 	defer release()
 	for _, suffix := range []string{"", "-wal", ".key"} {
 		if err := copyFile(from+suffix, to+suffix); err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
-			return unavailable(from, err)
+			return Unavailable(from, err)
 		}
 	}
 	return nil
@@ -144,10 +144,10 @@ func shareLock(path string) (func(), error) {
 		return func() {}, nil
 	}
 	if err != nil {
-		return nil, unavailable(path, err)
+		return nil, Unavailable(path, err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); err != nil {
-		return nil, errors.Join(unavailable(path, err), f.Close())
+		return nil, errors.Join(Unavailable(path, err), f.Close())
 	}
 	return func() { _ = f.Close() }, nil // closing ends the lock
 }

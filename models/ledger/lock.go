@@ -44,7 +44,7 @@ func (w *writeLock) acquire(ctx context.Context) (release func(), err error) {
 	// The common case takes the lock without a goroutine.
 	if ok, err := w.file.TryLock(); err != nil {
 		<-w.turn
-		return nil, unavailable(w.path, err)
+		return nil, Unavailable(w.path, err)
 	} else if ok {
 		return w.held(), nil
 	}
@@ -54,7 +54,7 @@ func (w *writeLock) acquire(ctx context.Context) (release func(), err error) {
 	case err := <-locked:
 		if err != nil {
 			<-w.turn
-			return nil, unavailable(w.path, err)
+			return nil, Unavailable(w.path, err)
 		}
 		return w.held(), nil
 	case <-ctx.Done():

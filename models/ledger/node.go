@@ -40,14 +40,14 @@ func LocalNodeID(stateDir string) string {
 func KeepNodeID(stateDir string) (string, error) {
 	id := LocalNodeID(stateDir)
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
-		return id, unavailable(stateDir, err)
+		return id, Unavailable(stateDir, err)
 	}
 	f, err := os.OpenFile(nodeFile(stateDir), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return LocalNodeID(stateDir), nil
 	}
 	if err != nil {
-		return id, unavailable(stateDir, err)
+		return id, Unavailable(stateDir, err)
 	}
 	_, err = f.WriteString(id + "\n")
 	return id, errors.Join(err, f.Close())

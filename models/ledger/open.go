@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -107,18 +109,42 @@ func (l *Ledger) Prefix() string { return l.instance[:8] }
 // Now is one reading of the ledger's clock.
 func (l *Ledger) Now() time.Time { return truncate(l.clock()) }
 
-func unavailable(name string, err error) error {
+// Unavailable is LEDGER_UNAVAILABLE about a ledger, a file or an address, that cannot
+// be opened.
+func Unavailable(name string, err error) error {
 	next := "check the path and its permissions; cox --db FILE or COX_DB chooses another"
 	if IsAddress(name) {
 		next = "check that the database server runs and lets this user in; COX_DB names another"
 	}
-	return models.Errorf(models.CodeLedgerUnavailable, "the ledger %s cannot be opened", name).Hint("%s", next).Because(err)
+	return models.Errorf(models.CodeLedgerUnavailable, "the ledger %s cannot be opened", name).Hint("%s", next).Because(plainError{err})
+}
+
+// StateUnusable is LEDGER_UNAVAILABLE about the state directory or a file in it.
+func StateUnusable(path string, err error) error {
+	return models.Errorf(models.CodeLedgerUnavailable, "the state directory is of no use: %s cannot be made or opened", path).
+		Hint("check its permissions; cox --state-dir DIR or COX_STATE_DIR chooses another").Because(err)
+}
+
+// plainError says its error in one line and nothing of it twice: drivers list each
+// attempt to connect on a line of its own.
+type plainError struct{ error }
+
+func (p plainError) Unwrap() error { return p.error }
+
+func (p plainError) Error() string {
+	var said []string
+	for line := range strings.Lines(p.error.Error()) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(said, line) {
+			said = append(said, line)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(said, "; "), ":; ", ": ")
 }
 
 // coded is LEDGER_UNAVAILABLE for an error without a code.
 func coded(err error, name string) error {
 	if models.CodeOf(err) == models.CodeInternal {
-		return unavailable(name, err)
+		return Unavailable(name, err)
 	}
 	return err
 }
@@ -149,7 +175,7 @@ func (l *Ledger) readInstance(ctx context.Context) error {
 		return coded(err, l.store.name())
 	}
 	if len(l.instance) != 32 {
-		return unavailable(l.store.name(), errors.New("the instance id is missing"))
+		return Unavailable(l.store.name(), errors.New("the instance id is missing"))
 	}
 	return nil
 }

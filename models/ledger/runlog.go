@@ -38,7 +38,7 @@ func (l *Ledger) RunLog(ctx context.Context, runID string) (RunLog, error) {
 	log.commands(d.Commands)
 	log.messages(d.Messages)
 	log.turnsBegin(d.Turns)
-	log.items(items)
+	log.items(beforeHandoffs(items, d.Events))
 	log.turnsEnd(d.Turns)
 	log.events(d.Events)
 	slices.SortStableFunc(log.Entries, func(a, b models.LogEntry) int { return a.At.Compare(b.At) })
@@ -111,6 +111,38 @@ func (g *RunLog) items(list []models.RunItem) {
 		}
 		g.add(models.LogEntry{ID: i.TurnID + ":" + i.ItemID, At: i.CreatedAt, Kind: models.LogItem, Status: i.Status, TurnID: i.TurnID, Text: phrase(text, i.Summary)})
 	}
+}
+
+// The tool call by which a turn hands off, as its item names it.
+const (
+	toolCall    = "mcpToolCall"
+	handoffTool = "submit_handoff"
+)
+
+// beforeHandoffs are items no later than the handoff that they went before. A host
+// reports an item some moments after it happened, and so perhaps after a handoff that
+// the ledger wrote meanwhile; but what stands before the call that handed off was done
+// by then.
+func beforeHandoffs(list []models.RunItem, events []models.Event) []models.RunItem {
+	var handoffs []time.Time
+	for _, e := range events {
+		if e.Type == models.EventHandoffSubmitted {
+			handoffs = append(handoffs, e.CreatedAt)
+		}
+	}
+	from := 0
+	for i, call := range list {
+		if call.Type != toolCall || call.Status != "completed" || !strings.HasSuffix(call.Summary, handoffTool) || len(handoffs) == 0 {
+			continue
+		}
+		for j := range list[from:i] {
+			if item := &list[from+j]; item.CreatedAt.After(handoffs[0]) {
+				item.CreatedAt = handoffs[0]
+			}
+		}
+		from, handoffs = i, handoffs[1:]
+	}
+	return list
 }
 
 // events adds the run's events except those that turns, messages and commands

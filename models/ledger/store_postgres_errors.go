@@ -57,7 +57,7 @@ func (s *serverStore) failure(err error) error {
 		return models.Invalid("text", "holds a zero character, or bytes that are no UTF-8").Hint("write plain text").Because(err)
 	}
 	if unreachable(err) {
-		return unavailable(s.name(), err)
+		return Unavailable(s.name(), err)
 	}
 	return err
 }

@@ -43,16 +43,16 @@ func prepareFile(o Options) error {
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return unavailable(o.Path, err)
+		return Unavailable(o.Path, err)
 	case o.MustExist:
 		return noLedger(o.Path)
 	}
 	if err := os.MkdirAll(filepath.Dir(o.Path), 0o700); err != nil {
-		return unavailable(o.Path, err)
+		return Unavailable(o.Path, err)
 	}
 	f, err := os.OpenFile(o.Path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return unavailable(o.Path, err)
+		return Unavailable(o.Path, err)
 	}
 	return f.Close()
 }
@@ -173,7 +173,7 @@ type fileWatch struct {
 func (s *fileStore) watch(ctx context.Context) (watcher, error) {
 	db, err := openFile(s.path, 1, "query_only(1)")
 	if err != nil {
-		return nil, unavailable(s.path, err)
+		return nil, Unavailable(s.path, err)
 	}
 	w := &fileWatch{db: db}
 	_, err = w.changed(ctx)

@@ -18,6 +18,7 @@ import (
 	"coxswain/activities/codex/appserver/managed"
 	"coxswain/cmd/internal/supervise"
 	"coxswain/models"
+	"coxswain/models/ledger"
 )
 
 // Grace times of the children.
@@ -32,11 +33,11 @@ const (
 func childLog(stateDir, name string) (io.WriteCloser, string, error) {
 	path := filepath.Join(stateDir, name+".log")
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
-		return nil, path, models.Errorf(models.CodeLedgerUnavailable, "the state directory %s cannot be made", stateDir).Because(err)
+		return nil, path, ledger.StateUnusable(stateDir, err)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, path, models.Errorf(models.CodeLedgerUnavailable, "the log %s cannot be opened", path).Because(err)
+		return nil, path, ledger.StateUnusable(path, err)
 	}
 	return f, path, nil
 }

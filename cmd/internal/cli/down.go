@@ -10,6 +10,7 @@ import (
 
 	"coxswain/activities/codex/appserver/managed"
 	"coxswain/models"
+	"coxswain/models/ledger"
 	"coxswain/worker"
 	"coxswain/worker/pidlock"
 )
@@ -17,7 +18,7 @@ import (
 // lock makes this the only `cox up` of its state directory.
 func (s *stack) lock() (func(), error) {
 	if err := os.MkdirAll(s.stateDir, 0o700); err != nil {
-		return nil, models.Errorf(models.CodeLedgerUnavailable, "the state directory %s cannot be made", s.stateDir).Because(err)
+		return nil, ledger.StateUnusable(s.stateDir, err)
 	}
 	lock, err := pidlock.Acquire(upLock(s.stateDir))
 	if held, ok := errors.AsType[*pidlock.HeldError](err); ok {
@@ -25,7 +26,7 @@ func (s *stack) lock() (func(), error) {
 			With("holder_pid", held.PID).Hint("cox status shows what it does; cox down stops it")
 	}
 	if err != nil {
-		return nil, models.Errorf(models.CodeLedgerUnavailable, "the lock %s cannot be used", upLock(s.stateDir)).Because(err)
+		return nil, ledger.StateUnusable(upLock(s.stateDir), err)
 	}
 	return func() { _ = lock.Release() }, nil // the lock ends with the process at the latest
 }

@@ -115,5 +115,5 @@ func keptText(err error, file string) error {
 	if !ok {
 		return err
 	}
-	return e.With("file", file).Hint("your text is in %s; mend it, then: cox assignment import --update %s", file, shellWord(file))
+	return e.With("file", file).Hint("mend your text, which is kept, then: cox assignment import --update %s", shellWord(file))
 }

@@ -35,7 +35,7 @@ func (in *call) checkRoot(root string) error {
 	}
 	state, err := realPath(paths.StateDir)
 	if err != nil {
-		return err
+		return ledger.StateUnusable(paths.StateDir, errors.Unwrap(err))
 	}
 	const next = "name another folder, or keep the state elsewhere with --state-dir"
 	switch {
@@ -50,10 +50,13 @@ func (in *call) checkRoot(root string) error {
 		return nil // no folder holds it
 	}
 	db, err := realPath(paths.DB)
-	if err == nil && inside(root, db) {
-		err = refuse("contains the ledger "+db, "name another folder, or keep the ledger elsewhere with --db")
+	if err != nil {
+		return ledger.Unavailable(paths.DB, errors.Unwrap(err))
 	}
-	return err
+	if inside(root, db) {
+		return refuse("contains the ledger "+db, "name another folder, or keep the ledger elsewhere with --db")
+	}
+	return nil
 }
 
 // inside tells whether a path lies below a folder.

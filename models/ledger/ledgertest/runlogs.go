@@ -13,10 +13,11 @@ import (
 
 func runLogTests() map[string]func(*env) {
 	return map[string]func(*env){
-		"runlog/tells_a_run_in_order":     runLogInOrder,
-		"runlog/withholds_secrets":        runLogSecrets,
-		"runlog/keeps_the_newest_items":   runLogBounded,
-		"runlog/what_was_missed_is_added": runLogMissed,
+		"runlog/tells_a_run_in_order":       runLogInOrder,
+		"runlog/work_stands_before_handoff": runLogBeforeHandoff,
+		"runlog/withholds_secrets":          runLogSecrets,
+		"runlog/keeps_the_newest_items":     runLogBounded,
+		"runlog/what_was_missed_is_added":   runLogMissed,
 	}
 }
 
@@ -46,6 +47,22 @@ func (e *env) lines(run string, kinds ...models.LogKind) []string {
 		}
 	}
 	return out
+}
+
+// What was reported late stands before the handoff that it went before.
+func runLogBeforeHandoff(e *env) {
+	e.node()
+	run, by := e.managed("one")
+	e.startTurn("thread-one", "turn-1")
+	e.clock.advance(time.Second)
+	e.handOff(by, "one")
+	e.clock.advance(time.Second)
+	e.progress(seenItem("turn-1", "i1", "fileChange", "docs/one.md"), seenItem("turn-1", "i2", "mcpToolCall", "cox/submit_handoff"), seenItem("turn-1", "i3", "agentMessage", "Done."))
+	lines := e.lines(run.ID, models.LogItem, models.LogHandoff)
+	same(e, "lines", len(lines), 4)
+	for i, want := range []string{"fileChange: docs/one.md", "handed off by", "mcpToolCall: cox/submit_handoff", "agentMessage: Done."} {
+		same(e, fmt.Sprintf("line %d, %q, is %q", i, lines[i], want), strings.Contains(lines[i], want), true)
+	}
 }
 
 func runLogInOrder(e *env) {
