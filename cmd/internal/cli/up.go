@@ -26,9 +26,9 @@ func upLeaf() leaf {
 	return leaf{
 		name: "up", usage: "start everything: Temporal if none answers, the worker, the loops",
 		about: "Turns on the loops of the teams of the current repository. Ctrl-C stops everything that it started,\n" +
-			"and nothing else. When the Temporal or the worker that it found goes away, it says so; it puts one of its\n" +
-			"own in their place unless that Temporal was named. --demo shows the whole way on a throwaway repository with a state directory and\n" +
-			"ports of its own; its folder is kept and named at the end.",
+			"and nothing else. When the Temporal or the worker that it found goes away, it says so and puts one of its own\n" +
+			"in its place, but for a Temporal that was named. --demo shows the whole way on a throwaway repository with a\n" +
+			"state directory and ports of its own; its folder is kept and named at the end.",
 		example: "cox up --demo",
 		options: append(options,
 			&option{name: "no-loop", kind: truthKind, usage: "start Temporal and the worker only"},
