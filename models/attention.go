@@ -77,6 +77,7 @@ type AttentionItem struct {
 	Title          string         `json:"title"` // of the assignment
 	DecisionPacket map[string]any `json:"decision_packet,omitempty"`
 	CreatedAt      time.Time      `json:"created_at"`
+	Settled        bool           `json:"-"` // a person looked at it
 }
 
 // RedItem turns an open question into an item of the board.
@@ -126,7 +127,7 @@ func DigestOf(settings map[string]any) AttentionDigest {
 
 // ArrangeAttention turns everything that was raised, in the order of sequences,
 // into what one target sees. Of a run's items with one dedupe key the last
-// counts, whomever the earlier ones were for. Red comes first, then yellow, then
+// counts, whomever the earlier ones were for, unless a person has settled it. Red comes first, then yellow, then
 // green, each in the order of sequences; green is counted and, unless asked for,
 // not shown.
 func ArrangeAttention(raised []AttentionItem, target string, green bool) (AttentionCounts, []AttentionItem) {
@@ -137,7 +138,7 @@ func ArrangeAttention(raised []AttentionItem, target string, green bool) (Attent
 	}
 	counts, shown := AttentionCounts{}, []AttentionItem{}
 	for i, item := range raised {
-		if last[key{item.RunID, item.DedupeKey}] != i || item.Target != target {
+		if last[key{item.RunID, item.DedupeKey}] != i || item.Target != target || item.Settled {
 			continue
 		}
 		counts.add(item.Level)

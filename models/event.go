@@ -79,6 +79,7 @@ const (
 	EventSecretRefused         = "secret_refused"
 	EventHumanBriefUpdated     = "human_brief_updated"
 	EventAttentionRaised       = "attention_raised"
+	EventAttentionSettled      = "attention_settled"
 	EventWorkflowsRecovered    = "workflows_recovered"
 )
 
@@ -95,7 +96,7 @@ func ReservedEventTypes() []string {
 		EventMessageDelivered, EventMessageUnknown, EventLoopConfigured, EventWorkspaceRegistered,
 		EventWorkspaceArchived, EventWorkspaceRestored, EventTeamCreated, EventActorRegistered, EventNodeStarted,
 		EventTaskVanished, EventSecretRefused, EventHumanBriefUpdated, EventAttentionRaised,
-		EventWorkflowsRecovered,
+		EventAttentionSettled, EventWorkflowsRecovered,
 	}
 }
 

@@ -11,12 +11,13 @@ const (
 	InboxQuestion   InboxKind = "question"   // answer an agent
 	InboxEscalation InboxKind = "escalation" // decide a handoff that its reviewer ignored
 	InboxRecovery   InboxKind = "recovery"   // bring back what cannot go on by itself
+	InboxAttention  InboxKind = "attention"  // look at what a run raised while it goes on
 )
 
 // InboxEntry is one thing that needs a person.
 type InboxEntry struct {
 	Kind         InboxKind      `json:"kind"`
-	Reason       string         `json:"reason"` // handoff, the question's kind, unasked, vain_wait, lost_node or failed_adapter
+	Reason       string         `json:"reason"` // handoff, the question's kind, the run's reason code, unasked, vain_wait, lost_node or failed_adapter
 	ID           string         `json:"id"`     // of the handoff's event, the question, the assignment or the node
 	WorkspaceID  string         `json:"workspace_id,omitempty"`
 	TeamID       string         `json:"team_id,omitempty"`

@@ -56,6 +56,36 @@ func (tx *Tx) checkSources(r models.Run, ids []string) error {
 	return nil
 }
 
+// SettleAttention records that a person has looked at what a run raised, so that it is
+// shown no more; a later one of the run with the same key is. Settling twice changes
+// nothing. Errors: FORBIDDEN, NOT_FOUND.
+func (l *Ledger) SettleAttention(ctx context.Context, c *Call, eventID, note string) (models.Event, error) {
+	in := args{"event_id": eventID, "note": note}
+	return write(ctx, l, c, "settle_attention", in, func(tx *Tx) (models.Event, error) { return tx.settleAttention(eventID, note) })
+}
+
+func (tx *Tx) settleAttention(eventID, note string) (models.Event, error) {
+	var none models.Event
+	if err := tx.needUnbound("settle attention", models.RoleHuman); err != nil {
+		return none, err
+	}
+	raised, found, err := find[models.Event](tx.db, "id = ? AND type = ?", eventID, models.EventAttentionRaised)
+	if err != nil {
+		return none, err
+	}
+	if !found {
+		return none, models.NotFound("attention", eventID).Hint("cox inbox")
+	}
+	done, found, err := find[models.Event](tx.db, "assignment_id = ? AND type = ? AND reviewed_event_id = ?", raised.AssignmentID, models.EventAttentionSettled, eventID)
+	if err != nil || found {
+		return done, err
+	}
+	return tx.append(models.Event{
+		WorkspaceID: raised.WorkspaceID, TeamID: raised.TeamID, AssignmentID: raised.AssignmentID, RunID: raised.RunID,
+		Type: models.EventAttentionSettled, ReviewedEventID: eventID, Payload: map[string]any{"note": note},
+	})
+}
+
 // AttentionBoard is what one target should look at in a team.
 type AttentionBoard struct {
 	TeamID string                 `json:"team_id"`
@@ -93,13 +123,15 @@ type itemPlace struct {
 	Sequence int64
 	Title    string
 	Owner    string
+	Settled  bool
 }
 
 // places finds where the items of some events belong.
 func (l *Ledger) places(ctx context.Context, condition string, values ...any) (map[string]itemPlace, error) {
 	var rows []itemPlace
 	err := l.read(ctx).Table("events AS e").
-		Select("e.id AS event_id, e.sequence, COALESCE(a.title, '') AS title, COALESCE(r.actor_id, e.actor_id) AS owner").
+		Select("e.id AS event_id, e.sequence, COALESCE(a.title, '') AS title, COALESCE(r.actor_id, e.actor_id) AS owner, "+
+			"EXISTS (SELECT 1 FROM events s WHERE s.assignment_id = e.assignment_id AND s.type = 'attention_settled' AND s.reviewed_event_id = e.id) AS settled").
 		Joins("LEFT JOIN assignments a ON a.id = e.assignment_id").Joins("LEFT JOIN runs r ON r.id = e.run_id").
 		Where(condition, values...).Scan(&rows).Error
 	out := make(map[string]itemPlace, len(rows))
@@ -154,7 +186,7 @@ func (l *Ledger) raisedItems(ctx context.Context, teamID string) ([]models.Atten
 		}
 		item := models.AttentionItem{
 			EventID: e.ID, Sequence: e.Sequence, RunID: e.RunID, OwnerActorID: place.Owner, WorkspaceID: e.WorkspaceID,
-			AssignmentID: e.AssignmentID, Title: place.Title, CreatedAt: e.CreatedAt,
+			AssignmentID: e.AssignmentID, Title: place.Title, CreatedAt: e.CreatedAt, Settled: place.Settled,
 		}
 		if item.Attention, err = attentionOf(e); err != nil {
 			return nil, err

@@ -16,7 +16,8 @@ type InboxFilter struct {
 }
 
 // Inbox lists everything that needs a person, the oldest first: undecided
-// handoffs, open questions, reviews that were ignored, and work that is stuck. A
+// handoffs, open questions, reviews that were ignored, work that is stuck, and what
+// runs raised for people (yellow; green is only good to know). A
 // handoff that was ignored is one entry, not two.
 func (l *Ledger) Inbox(ctx context.Context, f InboxFilter) ([]models.InboxEntry, error) {
 	reviews, err := l.PendingReviews(ctx, ReviewFilter{WorkspaceID: f.WorkspaceID, TeamID: f.TeamID})
@@ -29,7 +30,7 @@ func (l *Ledger) Inbox(ctx context.Context, f InboxFilter) ([]models.InboxEntry,
 	}
 	out := inboxReviews(reviews, questions)
 	out = append(out, inboxQuestions(reviews, questions)...)
-	for _, load := range []func(context.Context, InboxFilter) ([]models.InboxEntry, error){l.unasked, l.vainWaits, l.stuckNodes} {
+	for _, load := range []func(context.Context, InboxFilter) ([]models.InboxEntry, error){l.unasked, l.vainWaits, l.stuckNodes, l.lookedFor} {
 		more, err := load(ctx, f)
 		if err != nil {
 			return nil, err
@@ -94,6 +95,32 @@ func (l *Ledger) unasked(ctx context.Context, f InboxFilter) ([]models.InboxEntr
 			AssignmentID: a.ID, RunID: a.ActiveRunID, Since: a.UpdatedAt,
 			Summary: fmt.Sprintf("%s is %s, and no question about it is open", a.ID, a.Status),
 		})
+	}
+	return out, err
+}
+
+// lookedFor finds what runs raised for people and nobody has settled.
+func (l *Ledger) lookedFor(ctx context.Context, f InboxFilter) ([]models.InboxEntry, error) {
+	var teams []string
+	err := where(where(l.read(ctx).Table("events"), "workspace_id", f.WorkspaceID), "team_id", f.TeamID).
+		Where("type = 'attention_raised'").Distinct("team_id").Order("team_id").Pluck("team_id", &teams).Error
+	var out []models.InboxEntry
+	for _, team := range teams {
+		raised, err := l.raisedItems(ctx, team)
+		if err != nil {
+			return nil, err
+		}
+		_, items := models.ArrangeAttention(raised, models.TargetHuman, false)
+		for _, i := range items {
+			e := models.InboxEntry{
+				Kind: models.InboxAttention, Reason: i.ReasonCode, ID: i.EventID, WorkspaceID: i.WorkspaceID, TeamID: team,
+				AssignmentID: i.AssignmentID, RunID: i.RunID, Since: i.CreatedAt, Summary: i.WhyNow + "; " + i.RecommendedAction,
+			}
+			if i.Blocking {
+				e.Summary += " (its work waits for it)"
+			}
+			out = append(out, e)
+		}
 	}
 	return out, err
 }

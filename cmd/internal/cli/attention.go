@@ -24,7 +24,7 @@ func (a *app) attentionCommand() *urfave.Command {
 		leaf{
 			name: "raise", usage: "ask somebody to look at a run", argument: "RUN",
 			example: "cox attention raise --dedupe-key api-limit --reason-code slow --why-now \"the limit is near\" --recommended-action \"raise it\" run_0f3c",
-			about:   "It changes no status. A later one of the run with the same key replaces it.",
+			about:   "It changes no status. Yellow for human is in cox inbox. A later one of the run with the same key replaces it.",
 			options: []*option{
 				{name: "level", fallback: string(models.AttentionYellow), oneOf: []string{string(models.AttentionYellow), string(models.AttentionGreen)}, usage: "`LEVEL`: yellow or green"},
 				{name: "target", fallback: models.TargetHuman, oneOf: models.AttentionTargets(), usage: "`WHO` should look: human, integrator or agent"},
@@ -33,10 +33,17 @@ func (a *app) attentionCommand() *urfave.Command {
 				{name: "why-now", required: true, usage: "why somebody should look now, in `WORDS`"},
 				{name: "recommended-action", required: true, usage: "what they should do, in `WORDS`"},
 				{name: "source-event", kind: listKind, usage: "`ID` of an event that shows it; may be repeated"},
-				{name: "blocking", kind: truthKind, usage: "the work waits for it"},
+				{name: "blocking", kind: truthKind, usage: "say that the work waits for it; it is told so, and a question is what holds a run"},
 				updateOption(),
 			},
 			run: attentionRaise,
+		},
+		leaf{
+			name: "settle", usage: "say that you have looked at what a run raised", argument: "EVENT",
+			example: "cox attention settle --note \"raised it\" evt_0f3c",
+			about:   "It leaves inbox and board, and the run goes on as it did. A later one of the run with the same key is shown again.",
+			options: []*option{{name: "note", usage: "what was done about it, in `WORDS`"}},
+			run:     attentionSettle,
 		},
 	)
 }
@@ -82,5 +89,20 @@ func attentionRaise(ctx context.Context, in *call) error {
 	}
 	return in.answer(fields{"event": e, "replayed": c.Replayed}, func(p *printer) {
 		p.line("Run %s asks %s to look: %s", in.argument, in.text("target"), e.ID)
+	})
+}
+
+func attentionSettle(ctx context.Context, in *call) error {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	c := in.request()
+	e, err := l.SettleAttention(ctx, c, in.argument, in.text("note"))
+	if err != nil {
+		return err
+	}
+	return in.answer(fields{"event": e, "replayed": c.Replayed}, func(p *printer) {
+		p.line("What %s raised is settled: %s", e.AssignmentID, e.ReviewedEventID)
 	})
 }

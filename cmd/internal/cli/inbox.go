@@ -11,8 +11,8 @@ import (
 func inboxLeaf() leaf {
 	return leaf{
 		name: "inbox", usage: "list everything that needs a person, the oldest first",
-		about: "Reviews with the size of their changes, questions, ignored reviews, and work that is stuck. Each with the\n" +
-			"command that settles it, and one that shows more.",
+		about: "Reviews with the size of their changes, questions, ignored reviews, work that is stuck, and what runs ask\n" +
+			"somebody to look at. Each with the command that settles it, and one that shows more.",
 		example: "cox inbox --team web",
 		options: []*option{
 			workspaceFilter(), teamFilter(),
@@ -89,6 +89,8 @@ func compareReview(ctx context.Context, l *ledger.Ledger, r models.PendingReview
 func (in *call) settling(e models.InboxEntry) (command, look string) {
 	cox := "cox " + in.elsewhere()
 	switch {
+	case e.Kind == models.InboxAttention:
+		return cox + "attention settle " + e.ID, cox + "run logs " + e.RunID
 	case e.Review != nil:
 		return cox + "review accept " + e.ID, cox + "review show " + e.ID
 	case e.Reason == models.ReasonUnasked:

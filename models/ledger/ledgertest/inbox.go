@@ -16,6 +16,7 @@ func inboxTests() map[string]func(*env) {
 		"inbox/failed_adapter_that_work_needs":  inboxFailedAdapter,
 		"inbox/what_was_settled_is_gone":        inboxSettled,
 		"inbox/every_planner_question_recovers": inboxKinds,
+		"inbox/what_runs_raise_for_people":      inboxRaised,
 		"status/names_who_takes_the_slot":       statusCrowded,
 		"node/a_proof_holds_for_its_own":        proofs,
 	}
@@ -172,4 +173,39 @@ func statusCrowded(e *env) {
 	sameJSON(e, "while it asks", deferred(), []ledger.Deferred{{AssignmentID: "next", TeamID: crew, Reason: full + "; asking waits for a person: cox inbox"}})
 	e.ok(e.answer(ann, question.ID, "that"))
 	sameJSON(e, "after the answer", deferred(), []ledger.Deferred{{AssignmentID: "next", TeamID: crew, Reason: full}})
+}
+
+// What a run raises for people is theirs until one settles it or a later one replaces it.
+func inboxRaised(e *env) {
+	e.create("one")
+	c := e.claim(agentA, "one")
+	raise := func(id string, change func(*models.Attention)) string {
+		ev, _, err := e.raise(agentA, c.Run.ID, id, attention(change))
+		e.ok(err)
+		return ev.ID
+	}
+	have := func() []string {
+		ids := []string{}
+		for _, entry := range e.inbox(ledger.InboxFilter{TeamID: crew}) {
+			same(e, "kind", entry.Kind, models.InboxAttention)
+			ids = append(ids, entry.ID)
+		}
+		return ids
+	}
+	first := raise("u-1", func(*models.Attention) {})
+	raise("u-2", func(a *models.Attention) { a.DedupeKey, a.Level = "tests", models.AttentionGreen })
+	raise("u-3", func(a *models.Attention) { a.DedupeKey, a.Target = "design", "integrator" })
+	sameJSON(e, "yellow for people alone", have(), []string{first})
+	second := raise("u-4", func(a *models.Attention) { a.WhyNow = "the limit is reached" })
+	sameJSON(e, "the later one", have(), []string{second})
+	_, err := e.l.SettleAttention(e.ctx, ledger.As(agentA), second, "")
+	e.refused(models.CodeForbidden, err)
+	settled, err := e.l.SettleAttention(e.ctx, ledger.As(ann), second, "looked")
+	e.ok(err)
+	sameJSON(e, "settled, and the earlier one stays away", have(), []string{})
+	again, err := e.l.SettleAttention(e.ctx, ledger.As(ann), second, "looked")
+	e.ok(err)
+	same(e, "settled twice", again.ID, settled.ID)
+	third := raise("u-5", func(*models.Attention) {})
+	sameJSON(e, "raised again", have(), []string{third})
 }
