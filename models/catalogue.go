@@ -168,7 +168,7 @@ func outageCodes() []CodeFacts {
 			"The ledger or a file beside it cannot be used.",
 			[]string{
 				"the state directory cannot be made or written", "the disk is full", "the path names a directory, or a file that is no ledger",
-				"the database server is away, or does not let this user in", "the state directory holds another key than the one that the ledger on a server was made with",
+				"the database server is away, or does not let this user in", "the key of the ledger is missing, or is another one than the ledger was made with",
 			},
 			"check the path or the server that the message names; --state-dir, COX_STATE_DIR and COX_DB choose others",
 		},

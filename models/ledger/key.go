@@ -2,13 +2,64 @@ package ledger
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"gorm.io/gorm"
+
+	"coxswain/models"
 )
+
+// knownKey reads the key of a ledger. The ledger knows its fingerprint, so that another
+// key, or a new one, is refused before it makes tokens that nobody accepts. first makes
+// the key where the ledger has none yet.
+func knownKey(db *gorm.DB, path, name string, first func() error, remedy string) ([]byte, error) {
+	known, err := fingerprint(db)
+	if err == nil && known == "" {
+		if err = first(); err == nil {
+			known, err = fingerprint(db)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	key, err := readKey(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && fingerprintOf(key) != known {
+		return nil, models.Errorf(models.CodeLedgerUnavailable, "%s is not the key of the ledger %s", path, name).Hint("%s", remedy).Because(err)
+	}
+	return key, err
+}
+
+// firstKey makes the key where the ledger has none yet, and records which it is.
+func firstKey(db *gorm.DB, path string) error {
+	if known, err := fingerprint(db); err != nil || known != "" {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	key, err := keepKey(path)
+	if err != nil {
+		return err
+	}
+	return db.Exec("INSERT INTO meta (key, value) VALUES ('key_fingerprint', ?)", fingerprintOf(key)).Error
+}
+
+func fingerprint(db *gorm.DB) (string, error) {
+	var known string
+	err := db.Raw("SELECT value FROM meta WHERE key = 'key_fingerprint'").Scan(&known).Error
+	return known, err
+}
+
+func fingerprintOf(key []byte) string {
+	sum := sha256.Sum256(append([]byte("cox ledger key "), key...))
+	return hex.EncodeToString(sum[:])
+}
 
 // keepKey reads the 32-byte key that tokens are derived from, and makes it once.
 func keepKey(path string) ([]byte, error) {

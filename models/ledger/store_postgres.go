@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -243,60 +241,18 @@ func (s *serverStore) migrations() (goose.Dialect, fs.FS, error) {
 	return goose.DialectPostgres, dir, err
 }
 
-// loadKey keeps the key in the state directory. The ledger knows its fingerprint, so
-// that another machine's key, or a new one, is refused before it makes tokens that
-// nobody accepts.
+// loadKey keeps the key in the state directory.
 func (s *serverStore) loadKey(ctx context.Context, h handles) ([]byte, error) {
 	if s.stateDir == "" {
 		return nil, models.Invalid("state-dir", "a ledger with an address needs a folder for its key")
 	}
 	path := filepath.Join(s.stateDir, "ledger.key")
-	known, err := s.fingerprint(h.reader.WithContext(ctx))
-	if err != nil {
-		return nil, err
-	}
-	if known == "" {
+	key, err := knownKey(h.reader.WithContext(ctx), path, s.name(), func() error {
 		err := h.decided.WithContext(ctx).Transaction(func(db *gorm.DB) error {
-			return errors.Join(s.enter(db), s.firstKey(db, path))
+			return errors.Join(s.enter(db), firstKey(db, path))
 		})
-		if err != nil {
-			return nil, s.failure(err)
-		}
-		if known, err = s.fingerprint(h.reader.WithContext(ctx)); err != nil {
-			return nil, err
-		}
-	}
-	key, err := readKey(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && fingerprintOf(key) != known {
-		return nil, models.Errorf(models.CodeLedgerUnavailable, "%s is not the key of the ledger %s", path, s.name()).
-			Hint("copy ledger.key from the state directory of the machine that made this ledger, with mode 0600").Because(err)
-	}
+		return s.failure(err)
+	}, "copy ledger.key from the state directory of the machine that made this ledger, with mode 0600")
 	s.opened.Store(err == nil) // this is the last thing that opening needs
 	return key, err
-}
-
-// firstKey makes the key where the ledger has none yet, and records which it is.
-func (s *serverStore) firstKey(db *gorm.DB, path string) error {
-	if known, err := s.fingerprint(db); err != nil || known != "" {
-		return err
-	}
-	if err := os.MkdirAll(s.stateDir, 0o700); err != nil {
-		return err
-	}
-	key, err := keepKey(path)
-	if err != nil {
-		return err
-	}
-	return db.Exec("INSERT INTO meta (key, value) VALUES ('key_fingerprint', ?)", fingerprintOf(key)).Error
-}
-
-func (s *serverStore) fingerprint(db *gorm.DB) (string, error) {
-	var known string
-	err := db.Raw("SELECT value FROM meta WHERE key = 'key_fingerprint'").Scan(&known).Error
-	return known, err
-}
-
-func fingerprintOf(key []byte) string {
-	sum := sha256.Sum256(append([]byte("cox ledger key "), key...))
-	return hex.EncodeToString(sum[:])
 }

@@ -135,9 +135,14 @@ func (s *fileStore) setSchemaVersion(db *gorm.DB, version int) error {
 // mayCreate: the file is there, and so it may be filled.
 func (s *fileStore) mayCreate() error { return nil }
 
-// loadKey: the key lies beside the file, and is copied and lost with it.
-func (s *fileStore) loadKey(context.Context, handles) ([]byte, error) {
-	return keepKey(s.path + ".key")
+// loadKey keeps the key beside the file.
+func (s *fileStore) loadKey(ctx context.Context, h handles) ([]byte, error) {
+	path := s.path + ".key"
+	return knownKey(h.reader.WithContext(ctx), path, s.path, func() error {
+		return s.exclusively(ctx, func() error {
+			return h.decided.WithContext(ctx).Transaction(func(db *gorm.DB) error { return firstKey(db, path) })
+		})
+	}, "restore "+filepath.Base(path)+" from the backup, beside the ledger and with mode 0600")
 }
 
 func (s *fileStore) exclusively(ctx context.Context, fn func() error) error {
