@@ -42,6 +42,8 @@ type followed struct {
 	errs  *bytes.Buffer
 }
 
+// follow starts a follower. The library that parses command lines keeps state of its
+// own meanwhile: run no other one here until the follower's first line was read.
 func follow(t *testing.T, env map[string]string, args ...string) *followed {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -125,9 +127,9 @@ func TestFollowersTellWhoEndedAnAssignment(t *testing.T) {
 	for _, id := range []string{"one", "two", "three"} {
 		runs(t, env, "assignment", "create", "--team", "web", "--title", "x", "--id", id)
 	}
-	f := follow(t, env, "--after", "0", "--type", models.EventAssignmentCancelled, "--type", models.EventAssignmentSuperseded)
 	runs(t, env, "assignment", "cancel", "--reason", "no use", "one")
 	runs(t, env, "assignment", "supersede", "--by", "three", "--reason", "too big", "two")
+	f := follow(t, env, "--after", "0", "--type", models.EventAssignmentCancelled, "--type", models.EventAssignmentSuperseded)
 	for _, end := range []string{"no use", "too big"} {
 		line := f.next(t)
 		who, why, found := strings.Cut(line, ": "+end)
