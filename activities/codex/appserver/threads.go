@@ -29,12 +29,18 @@ func (h *Host) StartThread(ctx context.Context, spec codex.ThreadSpec) (codex.Th
 	if err := checkSpec(spec); err != nil {
 		return codex.Thread{}, err
 	}
+	if err := makeMountpoints(spec); err != nil {
+		return codex.Thread{}, err
+	}
 	return h.openThread(ctx, "thread/start", h.threadParams(spec))
 }
 
 // ResumeThread implements codex.Adapter.
 func (h *Host) ResumeThread(ctx context.Context, threadID string, spec codex.ThreadSpec) (codex.Thread, error) {
 	if err := checkSpec(spec); err != nil {
+		return codex.Thread{}, err
+	}
+	if err := makeMountpoints(spec); err != nil {
 		return codex.Thread{}, err
 	}
 	params := h.threadParams(spec)

@@ -37,7 +37,7 @@ func Conformance(t *testing.T, factory Factory) {
 		t.Parallel()
 		shared := open(t, factory(t))
 		for name, run := range map[string]func(*bench){
-			"empty thread": testEmptyThread, "turn in order": testTurnInOrder, "commands and files": testWork,
+			"empty thread": testEmptyThread, "turn in order": testTurnInOrder, "commands and files": testWork, "commands beside each other": testOneFolder,
 			"two threads interleave": testInterleave, "steer the active turn": testSteer, "steer another turn": testSteerMismatch,
 			"interrupt a running turn": testInterrupt, "interrupt right after the start": testInterruptAtOnce,
 			"interrupt an idle thread": testInterruptIdle, "archive twice": testArchive, "unknown thread": testUnknownThread,

@@ -1,6 +1,7 @@
 package codextest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,6 +97,26 @@ func testWork(b *bench) {
 	for _, want := range []string{"commandExecution", "fileChange", "agentMessage"} {
 		if !types[want] {
 			b.Errorf("no completed %s item: %v", want, types)
+		}
+	}
+}
+
+// Threads of one workspace run their commands beside each other.
+func testOneFolder(b *bench) {
+	const threads = 4
+	turns := make([]codex.Turn, threads)
+	for i := range turns {
+		text := fmt.Sprintf("@run echo a > first-%d.txt\n@run echo b > second-%d.txt\n@say finished", i, i)
+		turns[i] = b.turn(b.thread().ID, fmt.Sprintf("msg-%d", i), text)
+	}
+	for i, turn := range turns {
+		if end := b.events.WaitEnded(b, turn.ID); end.Status != codex.TurnCompleted {
+			b.Errorf("turn ended as %+v", end)
+		}
+		for _, name := range []string{"first", "second"} {
+			if _, err := os.Stat(filepath.Join(b.spec.CWD, fmt.Sprintf("%s-%d.txt", name, i))); err != nil {
+				b.Errorf("the %s command of thread %d was not run: %v", name, i, err)
+			}
 		}
 	}
 }
