@@ -108,6 +108,7 @@ func TestYAMLShapes(t *testing.T) {
 		"assignment_id: a\nallowed_paths: x\n":                     {"a"},
 		"- &x {id: a, priority: 3}\n- <<: *x\n  id: b\n":           {"a", "b"},
 		`{"assignments": [{"id": "a"}, {"id": "b"}], "team": "t"}`: {"a", "b"},
+
 		"# nothing\n": {},
 	} {
 		plan := planfile.Parse("p.yml", []byte(text))
