@@ -72,6 +72,7 @@ const (
 	EventWorkspaceRegistered   = "workspace_registered"
 	EventWorkspaceArchived     = "workspace_archived"
 	EventWorkspaceRestored     = "workspace_restored"
+	EventWorkspaceConfigured   = "workspace_configured"
 	EventTeamCreated           = "team_created"
 	EventActorRegistered       = "actor_registered"
 	EventNodeStarted           = "node_started"
@@ -94,7 +95,7 @@ func ReservedEventTypes() []string {
 		EventCommandCompleted, EventCommandFailed, EventReviewNudgeDispatched, EventAdapterAvailable,
 		EventAdapterUnavailable, EventServerRequest, EventRateLimit, EventScopeDirty,
 		EventMessageDelivered, EventMessageUnknown, EventLoopConfigured, EventWorkspaceRegistered,
-		EventWorkspaceArchived, EventWorkspaceRestored, EventTeamCreated, EventActorRegistered, EventNodeStarted,
+		EventWorkspaceArchived, EventWorkspaceRestored, EventWorkspaceConfigured, EventTeamCreated, EventActorRegistered, EventNodeStarted,
 		EventTaskVanished, EventSecretRefused, EventHumanBriefUpdated, EventAttentionRaised,
 		EventAttentionSettled, EventWorkflowsRecovered,
 	}

@@ -17,6 +17,8 @@ type Workspace struct {
 	Version       int            `json:"version"`
 	CreatedAt     time.Time      `json:"created_at" gorm:"serializer:ms"`
 	UpdatedAt     time.Time      `json:"updated_at" gorm:"serializer:ms"`
+
+	Settings WorkspaceSettings `json:"settings" gorm:"serializer:json"`
 }
 
 // InUse refuses new things in a workspace that is archived. Errors: INVALID_ARGUMENT.

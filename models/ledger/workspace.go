@@ -68,7 +68,7 @@ func (tx *Tx) registerWorkspace(n NewWorkspace) (models.Workspace, error) {
 	if found {
 		return tx.updateWorkspace(old, w)
 	}
-	w.Status, w.Version, w.CreatedAt, w.UpdatedAt = models.StatusActive, 1, tx.Now, tx.Now
+	w.Status, w.Settings, w.Version, w.CreatedAt, w.UpdatedAt = models.StatusActive, models.DefaultWorkspaceSettings(), 1, tx.Now, tx.Now
 	if err := tx.insert(&w); err != nil {
 		return w, err
 	}

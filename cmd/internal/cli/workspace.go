@@ -37,6 +37,7 @@ func (a *app) workspaceCommand() *urfave.Command {
 			name: "show", usage: "show one workspace", argument: "[ID]", example: "cox workspace show site",
 			about: "Without ID: the workspace that contains the current folder.", options: []*option{workspaceOption()}, run: workspaceShow,
 		},
+		workspaceSetLeaf(),
 		leaf{
 			name: "archive", usage: "hide a workspace and turn its loops off", argument: "ID", example: "cox workspace archive site",
 			about: "Nothing is deleted; it is refused while runs are open. cox workspace restore ID brings it back.", run: workspaceArchive,
@@ -179,6 +180,8 @@ func workspaceShow(ctx context.Context, in *call) error {
 	return in.answer(fields{"workspace": w, "teams": teams}, func(p *printer) {
 		p.facts("workspace", w.ID, "name", w.Name, "status", w.Status, "root", w.RepoRoot, "git", w.GitCommonDir,
 			"default branch", w.DefaultBranch, "node", w.NodeID, "max runs", limit(w.MaxRuns), "updated", w.UpdatedAt)
+		p.heading("Settings")
+		p.workspaceSettings(w.Settings)
 		p.heading("Teams")
 		p.teams(teams)
 	})
