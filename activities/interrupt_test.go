@@ -17,12 +17,18 @@ func (s *stage) cancelled(id string) (cmd models.Command, run models.Run, thread
 	s.Helper()
 	run, threadID, turnID = s.running(id)
 	s.cancel(id)
-	cmds, err := s.l.Commands(s.Context(), ledger.CommandFilter{RunID: run.ID, OpenOnly: true})
+	return s.openInterrupt(run), run, threadID, turnID
+}
+
+// openInterrupt is the only open command of a run, which has to be its interrupt.
+func (s *stage) openInterrupt(run models.Run) models.Command {
+	s.Helper()
+	open, err := s.l.Commands(s.Context(), ledger.CommandFilter{RunID: run.ID, OpenOnly: true})
 	s.ok(err)
-	if len(cmds) != 1 || cmds[0].Type != models.CommandInterrupt {
-		s.Fatalf("open commands %+v", cmds)
+	if len(open) != 1 || open[0].Type != models.CommandInterrupt {
+		s.Fatalf("open commands %+v", open)
 	}
-	return cmds[0], run, threadID, turnID
+	return open[0]
 }
 
 func (s *stage) wantEnded(cmd models.Command, run models.Run) {

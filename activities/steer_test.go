@@ -18,6 +18,16 @@ func (s *stage) said() (run models.Run, threadID, turnID string, item models.Out
 	return run, threadID, turnID, item
 }
 
+// steeredByDead is an attempt that put the words into a turn and died before it saw
+// whether the turn had read them.
+func (s *stage) steeredByDead(threadID, turnID string, item models.OutboxItem) {
+	s.Helper()
+	_, err := s.l.BeginMessage(s.Context(), threadID, "dead")
+	s.ok(err)
+	_, err = s.l.SteeringInto(s.Context(), item.ID, "dead", turnID)
+	s.ok(err)
+}
+
 // message is what became of a message.
 func (s *stage) message(runID, id string) models.OutboxItem {
 	s.Helper()
@@ -113,10 +123,7 @@ func TestWordsAreNotSentToARunThatWaitsOrEnded(t *testing.T) {
 func TestUnreadWordsAreLookedForAndNotRepeated(t *testing.T) {
 	s := newStage(t)
 	run, threadID, turnID, item := s.said()
-	_, err := s.l.BeginMessage(t.Context(), threadID, "dead")
-	s.ok(err)
-	_, err = s.l.SteeringInto(t.Context(), item.ID, "dead", turnID)
-	s.ok(err)
+	s.steeredByDead(threadID, turnID, item)
 	s.do(s.node.Deliver, into(threadID))
 	if m := s.message(run.ID, item.ID); m.State != models.OutboxSending || m.NotBefore == nil {
 		t.Fatalf("while the turn has not read it the message is %+v", m)
@@ -133,10 +140,7 @@ func TestUnreadWordsAreLookedForAndNotRepeated(t *testing.T) {
 func TestWordsThatWentWithTheirTurnAreSaidAgain(t *testing.T) {
 	s := newStage(t)
 	run, threadID, turnID, item := s.said()
-	_, err := s.l.BeginMessage(t.Context(), threadID, "dead")
-	s.ok(err)
-	_, err = s.l.SteeringInto(t.Context(), item.ID, "dead", turnID)
-	s.ok(err)
+	s.steeredByDead(threadID, turnID, item)
 	s.host.threads[threadID].turns[0].Status = codex.TurnCompleted
 	s.endTurn(threadID, turnID, models.TurnCompleted)
 	s.do(s.node.Deliver, into(threadID))
@@ -151,18 +155,10 @@ func TestWordsThatWentWithTheirTurnAreSaidAgain(t *testing.T) {
 func TestUnreadWordsDoNotHoldAStop(t *testing.T) {
 	s := newStage(t)
 	run, threadID, turnID, item := s.said()
-	_, err := s.l.BeginMessage(t.Context(), threadID, "dead")
+	s.steeredByDead(threadID, turnID, item)
+	_, err := s.l.InterruptRun(t.Context(), ledger.As(person), run.ID, "too slow")
 	s.ok(err)
-	_, err = s.l.SteeringInto(t.Context(), item.ID, "dead", turnID)
-	s.ok(err)
-	_, err = s.l.InterruptRun(t.Context(), ledger.As(person), run.ID, "too slow")
-	s.ok(err)
-	open, err := s.l.Commands(t.Context(), ledger.CommandFilter{RunID: run.ID, OpenOnly: true})
-	s.ok(err)
-	if len(open) != 1 {
-		t.Fatalf("open commands %+v", open)
-	}
-	s.do(s.node.InterruptRun, named(open[0]))
+	s.do(s.node.InterruptRun, named(s.openInterrupt(run)))
 	if got := s.host.did("InterruptTurn"); len(got) != 1 {
 		t.Errorf("interrupted %v", got)
 	}

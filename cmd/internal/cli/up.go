@@ -34,7 +34,7 @@ func upLeaf() leaf {
 			&option{name: "no-loop", kind: truthKind, usage: "start Temporal and the worker only"},
 			&option{name: "demo", kind: truthKind, usage: "four assignments on a throwaway repository, on the fake adapter unless --adapter names another"},
 			&option{name: "exit-when-done", kind: truthKind, usage: "end when every assignment of the covered teams has ended"},
-			&option{name: "port", kind: wholeKind, fallback: "7233", env: []string{"COX_TEMPORAL_PORT"}, usage: "`PORT` of the embedded Temporal; 0 picks a free one"},
+			&option{name: "port", kind: wholeKind, fallback: "7233", env: []string{"COX_TEMPORAL_PORT"}, usage: "`PORT` of the embedded Temporal; 0 picks a free one. The variable also says at which port one that answers is used"},
 			&option{name: "ui-port", kind: wholeKind, fallback: "8233", env: []string{"COX_UI_PORT"}, usage: "`PORT` of its Web UI; 0 picks a free one"},
 		),
 		run: up,
@@ -112,15 +112,17 @@ func (s *stack) run(ctx context.Context) error {
 }
 
 // startTemporal uses the engine that is named, or the one that answers at the usual
-// address, and starts the embedded one otherwise. A demo, or who gives a port,
-// shares nothing unless an engine is named.
+// address, and starts the embedded one otherwise.
 func (s *stack) startTemporal(ctx context.Context) error {
 	engine, err := s.call.engine(s.stateDir)
 	if err != nil {
 		return err
 	}
 	named := engine.Address != "" || s.environmentNamesEngine()
-	if named || s.demo == nil && !s.given("port") && listening(workflows.DefaultAddress) {
+	if usual := s.usualAddress(); !named && usual != "" && listening(usual) {
+		engine.Address = usual
+	}
+	if engine.Address != "" || named {
 		c, err := workflows.Dial(ctx, engine, nil)
 		if err != nil {
 			return err
@@ -141,6 +143,17 @@ func (s *stack) startTemporal(ctx context.Context) error {
 		return err
 	}
 	return s.tellOthers(workflows.Engine{Address: s.engine.Address, Namespace: s.engine.Namespace})
+}
+
+// usualAddress is where a Temporal that nobody named is looked for: at the usual port,
+// which COX_TEMPORAL_PORT moves. It is "" for a demo and for who asks for a port of
+// their own, by --port or by 0.
+func (s *stack) usualAddress() string {
+	port := s.value("port")
+	if s.demo != nil || port.source == "flag" || port.parsed == 0 {
+		return ""
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.whole("port")))
 }
 
 // ownEngine starts the embedded Temporal and keeps it until everything else has

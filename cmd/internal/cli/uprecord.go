@@ -34,9 +34,6 @@ func readUp(stateDir string) (r upRecord, runs bool) {
 // tellOthers writes the record of this command.
 func (s *stack) tellOthers(e workflows.Engine) error {
 	r := upRecord{PID: os.Getpid(), Adapter: s.text("adapter"), Address: e.Address, Namespace: e.Namespace}
-	if r.Address == "" && !s.environmentNamesEngine() && s.borrowed != nil {
-		r.Address = e.AddressName()
-	}
 	raw, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err

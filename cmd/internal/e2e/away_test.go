@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"encoding/json"
 	"net"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -99,20 +98,4 @@ func TestTemporalComesBackWithoutMemory(t *testing.T) {
 	loop.interrupt()
 	w.interrupt()
 	second.interrupt()
-}
-
-func eachMessageOnce(t *testing.T, stateDir string) {
-	t.Helper()
-	for _, thread := range histories(t, stateDir) {
-		var ids []string
-		for _, item := range thread.Items {
-			if item.Type == "userMessage" {
-				ids = append(ids, item.ClientID)
-			}
-		}
-		slices.Sort(ids)
-		if len(slices.Compact(slices.Clone(ids))) != len(ids) {
-			t.Errorf("thread %s has messages %q, want each once", thread.ID, ids)
-		}
-	}
 }

@@ -36,27 +36,26 @@ func TestUpTellsThatTheTemporalItUsesIsGone(t *testing.T) {
 	up.interrupt()
 }
 
-// TestUpTakesThePlaceOfATemporalThatIsGone needs the usual port, like the guides.
+// TestUpTakesThePlaceOfATemporalThatIsGone has one at the usual port of this home,
+// which nobody named.
 func TestUpTakesThePlaceOfATemporalThatIsGone(t *testing.T) {
+	t.Parallel()
 	needTemporal(t)
-	if c, err := net.DialTimeout("tcp", usualEngine, time.Second); err == nil {
-		_ = c.Close() // only asked whether it answers
-		t.Skip("another Temporal of this machine has the usual port " + usualEngine)
-	}
-	_, port, err := net.SplitHostPort(usualEngine)
+	other, h := newHome(t), newHome(t)
+	e, stop := other.temporal()
+	_, port, err := net.SplitHostPort(e.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, h := newHome(t), newHome(t)
-	_, stop := other.temporal("--port", port)
+	h.env["COX_TEMPORAL_PORT"] = port
 	h.site()
 	up := h.start("up", "--adapter", "fake", "--ui-port", "0")
-	up.says(time.Minute, "Temporal at "+usualEngine+" is used")
+	up.says(time.Minute, "Temporal at "+e.Address+" is used")
 	up.says(time.Minute, "loop is on for "+theTeam)
 	stop()
 	up.says(time.Minute, "does not answer any more")
 	h.assign("small", "")
-	up.says(2*time.Minute, "Temporal at "+usualEngine+", Web UI at")
+	up.says(2*time.Minute, "Temporal at "+e.Address+", Web UI at")
 	h.becomes("small", models.AssignmentAccepted)
 	up.interrupt()
 }

@@ -195,14 +195,28 @@ type fakeThread struct {
 	}
 }
 
-// messages reads all histories: each message is there once, and no thread is
-// there that the ledger does not know.
+// messages reads all histories: each message is there once, every turn has ended, and
+// no thread is there that the ledger does not know.
 func messages(t *testing.T, stateDir string, known map[string]bool) {
 	t.Helper()
-	for _, thread := range histories(t, stateDir) {
+	for _, thread := range eachMessageOnce(t, stateDir) {
 		if !known[thread.ID] {
 			t.Errorf("thread %s belongs to nobody", thread.ID)
 		}
+		for _, turn := range thread.Turns {
+			if turn.Status == "in_progress" {
+				t.Errorf("a turn of thread %s never ended", thread.ID)
+			}
+		}
+	}
+}
+
+// eachMessageOnce checks that every thread was told something and nothing twice, and
+// returns the threads.
+func eachMessageOnce(t *testing.T, stateDir string) []fakeThread {
+	t.Helper()
+	all := histories(t, stateDir)
+	for _, thread := range all {
 		var ids []string
 		for _, item := range thread.Items {
 			if item.Type == "userMessage" {
@@ -213,12 +227,8 @@ func messages(t *testing.T, stateDir string, known map[string]bool) {
 		if len(ids) == 0 || ids[0] == "" || len(slices.Compact(slices.Clone(ids))) != len(ids) {
 			t.Errorf("thread %s has messages %q, want each once", thread.ID, ids)
 		}
-		for _, turn := range thread.Turns {
-			if turn.Status == "in_progress" {
-				t.Errorf("a turn of thread %s never ended", thread.ID)
-			}
-		}
 	}
+	return all
 }
 
 func histories(t *testing.T, stateDir string) []fakeThread {
