@@ -2,7 +2,9 @@ package workflows_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
@@ -17,9 +20,10 @@ import (
 	"coxswain/workflows"
 )
 
-// histories are recorded from real runs against the real server:
+// histories are recorded from real runs against the real server. They are frozen: what
+// has been recorded once replays for ever, and a new path gets a file of its own.
 //
-//	go test ./worker -run AssignmentIsAccepted -update
+//	go test ./worker -run HistoriesAreRecorded -record
 const histories = "../testdata/histories"
 
 func replay(t *testing.T, path string) error {
@@ -29,6 +33,11 @@ func replay(t *testing.T, path string) error {
 		t.Fatal(err)
 	}
 	workflows.Register(r)
+	return r.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), history(t, path))
+}
+
+func history(t *testing.T, path string) *historypb.History {
+	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -38,14 +47,73 @@ func replay(t *testing.T, path string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), h)
+	return h
+}
+
+// recorded lists the histories that have to replay.
+func recorded(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(histories, "*.json"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no recorded history: %v", err)
+	}
+	return paths
 }
 
 // A change of the workflows that these cannot follow needs workflow.GetVersion.
 func TestRecordedHistoriesReplay(t *testing.T) {
-	for _, name := range []string{"loop", "assignment", "nudge", "delivery", "clock"} {
-		if err := replay(t, filepath.Join(histories, name+".json")); err != nil {
-			t.Errorf("%s does not replay: %v", name, err)
+	for _, path := range recorded(t) {
+		if err := replay(t, path); err != nil {
+			t.Errorf("%s does not replay: %v", filepath.Base(path), err)
+		}
+	}
+}
+
+// Every kind of workflow is among them.
+func TestEveryWorkflowHasARecordedHistory(t *testing.T) {
+	seen := map[string]bool{}
+	for _, path := range recorded(t) {
+		h := history(t, path)
+		seen[h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName()] = true
+	}
+	for _, name := range []string{workflows.LoopName, workflows.AssignmentName, workflows.NudgeName, workflows.DeliveryName, workflows.ClockName} {
+		if !seen[name] {
+			t.Errorf("there is no history of %s", name)
+		}
+	}
+}
+
+// A history that was recorded once is neither changed nor removed.
+func TestRecordedHistoriesAreFrozen(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(histories, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		sum, name, ok := strings.Cut(strings.TrimSpace(line), "  ")
+		if !ok || listed[name] {
+			t.Fatalf("SHA256SUMS has the line %q", line)
+		}
+		listed[name] = true
+		content, err := os.ReadFile(filepath.Join(histories, name))
+		if err != nil {
+			t.Errorf("a frozen history is gone: %v", err)
+		} else if digest := sha256.Sum256(content); hex.EncodeToString(digest[:]) != sum {
+			t.Errorf("the frozen history %s was changed", name)
+		}
+	}
+	bad, err := filepath.Glob(filepath.Join(histories, "known-bad", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range append(recorded(t), bad...) {
+		name, err := filepath.Rel(histories, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !listed[filepath.ToSlash(name)] {
+			t.Errorf("%s is not in SHA256SUMS: append the output of sha256sum", name)
 		}
 	}
 }
@@ -70,11 +138,7 @@ var (
 )
 
 func TestRecordedHistoriesNameNoMachine(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(histories, "*.json"))
-	if err != nil || len(paths) != 5 {
-		t.Fatalf("histories %v, %v", paths, err)
-	}
-	for _, path := range paths {
+	for _, path := range recorded(t) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

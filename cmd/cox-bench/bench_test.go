@@ -105,7 +105,7 @@ func TestTheBareStatementsAreRecorded(t *testing.T) {
 			t.Errorf("a decision misses %s: %v", want, decision)
 		}
 	}
-	for _, want := range []string{"INSERT INTO `events`", `UPDATE "runs"`, `UPDATE "assignments"`, `UPDATE "tasks"`} {
+	for _, want := range []string{"PRAGMA user_version", "INSERT INTO `events`", `UPDATE "runs"`, `UPDATE "assignments"`, `UPDATE "tasks"`} {
 		if !contains(beat, want) {
 			t.Errorf("a heartbeat misses %s: %v", want, beat)
 		}

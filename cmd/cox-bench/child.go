@@ -16,36 +16,54 @@ import (
 // writers.
 const childEnv = "COX_BENCH_CHILD"
 
-// The kinds of writers.
+// The kinds of children: two of writers, a process that watches a host, and the
+// Codex of that host.
 const (
 	childLedger = "product"
 	childBare   = "bare"
+	childWatch  = "watch"
+	childCodex  = "codex"
 )
 
-// childSpec is the task of a writer.
+// childSpec is the task of a child.
 type childSpec struct {
 	Kind     string        `json:"kind"`
 	Path     string        `json:"path"`
 	StateDir string        `json:"state_dir,omitempty"`
 	For      time.Duration `json:"for_ns"`
+	Runs     int           `json:"runs,omitempty"`    // that stream
+	Batches  int           `json:"batches,omitempty"` // of events
 }
 
-// runChild says ready, waits for a line, calls until the time is over and prints
-// its tally.
+// runChild does the task.
 func runChild(ctx context.Context, text string, in io.Reader, out, log io.Writer) int {
-	if err := writer(ctx, text, in, out); err != nil {
+	var spec childSpec
+	err := json.Unmarshal([]byte(text), &spec)
+	if err == nil {
+		err = spec.run(ctx, in, out)
+	}
+	if err != nil {
 		fmt.Fprintln(log, "cox-bench child:", err)
 		return 1
 	}
 	return 0
 }
 
-func writer(ctx context.Context, text string, in io.Reader, out io.Writer) (err error) {
-	var spec childSpec
-	if err := json.Unmarshal([]byte(text), &spec); err != nil {
-		return err
+func (s childSpec) run(ctx context.Context, in io.Reader, out io.Writer) error {
+	switch s.Kind {
+	case childWatch:
+		return s.watch(ctx, out)
+	case childCodex:
+		return s.playCodex(in, out)
+	default:
+		return s.write(ctx, in, out)
 	}
-	call, release, err := spec.open(ctx)
+}
+
+// write says ready, waits for a line, calls until the time is over and prints its
+// tally.
+func (s childSpec) write(ctx context.Context, in io.Reader, out io.Writer) (err error) {
+	call, release, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -56,8 +74,8 @@ func writer(ctx context.Context, text string, in io.Reader, out io.Writer) (err 
 	if _, err := bufio.NewReader(in).ReadString('\n'); err != nil {
 		return err // the parent is gone
 	}
-	t := tally{Name: processName(spec.Kind)}
-	for end := time.Now().Add(spec.For); time.Now().Before(end); {
+	t := tally{Name: processName(s.Kind)}
+	for end := time.Now().Add(s.For); time.Now().Before(end); {
 		began := time.Now()
 		err := call()
 		t.Longest = max(t.Longest, time.Since(began))

@@ -76,19 +76,20 @@ type scale struct {
 	starts      int // of the process
 	idleStarts  int // assignments created while the loop is idle
 	runs        int // active at a time
+	events      int           // streamed by all of them
 }
 
 func fullScale() scale {
 	return scale{
 		calls: 500, contention: 10 * time.Second, processes: []int{16, 64}, assignments: 10_000, edges: 5_000,
-		repeats: 15, starts: 30, idleStarts: 12, runs: 12,
+		repeats: 15, starts: 30, idleStarts: 12, runs: 12, events: 1_000_000,
 	}
 }
 
 func tinyScale() scale {
 	return scale{
 		calls: 5, contention: 200 * time.Millisecond, processes: []int{2}, assignments: 50, edges: 20, repeats: 3,
-		starts: 3, idleStarts: 2, runs: 2,
+		starts: 3, idleStarts: 2, runs: 2, events: 3 * streamBatch,
 	}
 }
 
@@ -117,6 +118,7 @@ func measures() []measure {
 		{"postgres", (*bench).server},
 		{"queries", (*bench).queries},
 		{"process", (*bench).process},
+		{"stream", (*bench).stream},
 		{"loop", (*bench).loop},
 	}
 }

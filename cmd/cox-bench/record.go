@@ -61,8 +61,19 @@ func (*recorder) Warn(context.Context, string, ...any) {}
 func (*recorder) Error(context.Context, string, ...any) {}
 
 // Trace implements logger.Interface. Asking for the text makes gorm call
-// ParamsFilter with the statement and its arguments.
-func (*recorder) Trace(_ context.Context, _ time.Time, text func() (string, int64), _ error) { text() }
+// ParamsFilter with the statement and its arguments, but for a raw query that is
+// scanned: of that one it knows only the text with the arguments in it.
+func (r *recorder) Trace(_ context.Context, _ time.Time, text func() (string, int64), _ error) {
+	if sql, _ := text(); sql != "" {
+		r.keep(statement{sql: sql})
+	}
+}
+
+func (r *recorder) keep(s statement) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept = append(r.kept, s)
+}
 
 // ParamsFilter implements gorm.ParamsFilter and keeps the statement.
 func (r *recorder) ParamsFilter(_ context.Context, sql string, params ...any) (string, []any) {
@@ -70,10 +81,8 @@ func (r *recorder) ParamsFilter(_ context.Context, sql string, params ...any) (s
 	for i, p := range params {
 		args[i] = plain(p)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.kept = append(r.kept, statement{sql: sql, args: args})
-	return "", nil // the text is not used
+	r.keep(statement{sql: sql, args: args})
+	return "", nil // the text would be this statement once more
 }
 
 // plain is the value that the driver gets.

@@ -194,7 +194,8 @@ func (i wireItem) item(turnID string) codex.Item {
 	return out
 }
 
-// cut shortens a text to at most n bytes without splitting a character.
+// cut shortens a text to at most n bytes without splitting a character. What it cuts
+// off may be megabytes, which the short text must not keep in memory.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -202,5 +203,5 @@ func cut(text string, n int) string {
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	return text[:n]
+	return strings.Clone(text[:n])
 }
