@@ -89,22 +89,28 @@ func newRig(t *testing.T) *rig {
 
 func newRigAt(t *testing.T, at ledger.Options) *rig {
 	t.Helper()
+	return newRigOn(t, at, models.AdapterKindFake, "/srv/w")
+}
+
+// newRigOn is a rig on an adapter of a kind, with a repository at root.
+func newRigOn(t *testing.T, at ledger.Options, kind, root string) *rig {
+	t.Helper()
 	r := &rig{T: t, at: at}
 	var err error
 	r.l, err = ledger.Open(t.Context(), at)
 	r.ok(err)
 	t.Cleanup(func() { r.ok(r.l.Close()) })
-	_, err = r.l.RegisterWorkspace(t.Context(), ledger.As(ann), ledger.NewWorkspace{ID: "w", RepoRoot: "/srv/w", NodeID: "n"})
+	_, err = r.l.RegisterWorkspace(t.Context(), ledger.As(ann), ledger.NewWorkspace{ID: "w", RepoRoot: root, NodeID: "n"})
 	r.ok(err)
 	team, err := r.l.CreateTeam(t.Context(), ledger.As(ann), ledger.NewTeam{ID: "t", WorkspaceID: "w"})
 	r.ok(err)
 	s := team.Loop
-	s.Enabled, s.AdapterKind = true, models.AdapterKindFake
+	s.Enabled, s.AdapterKind = true, kind
 	_, _, err = r.l.ConfigureLoop(t.Context(), ledger.As(ann), "t", s)
 	r.ok(err)
 	_, err = r.l.StartNode(t.Context(), "n", "host", 0)
 	r.ok(err)
-	p := models.Probe{AdapterKind: models.AdapterKindFake, Status: models.StatusActive, Capabilities: map[string]bool{}}
+	p := models.Probe{AdapterKind: kind, Status: models.StatusActive, Capabilities: map[string]bool{}}
 	for _, name := range models.RequiredCapabilities() {
 		p.Capabilities[name] = true
 	}
@@ -142,7 +148,12 @@ func (r *rig) ok(err error) {
 // turn reads a turn of the run.
 func (r *rig) turn(id string) (models.Turn, bool) {
 	r.Helper()
-	watched, err := r.l.WatchedThreads(r.Context(), "n", models.AdapterKindFake)
+	return r.turnOf(models.AdapterKindFake, id)
+}
+
+func (r *rig) turnOf(kind, id string) (models.Turn, bool) {
+	r.Helper()
+	watched, err := r.l.WatchedThreads(r.Context(), "n", kind)
 	r.ok(err)
 	for _, w := range watched {
 		for _, t := range w.Turns {
@@ -185,7 +196,7 @@ func (r *rig) observing() (*observer, *scripted) {
 
 func (r *rig) newHosts(dial func(context.Context, string) (codex.Adapter, error)) *hosts {
 	o := Options{Ledger: r.l, StateDir: "/srv/state", Log: slog.New(slog.DiscardHandler)}
-	n := &activities.Node{Ledger: r.l, Log: o.Log, Config: activities.NodeConfig{NodeID: "n", Cox: "/opt/cox", TempRoot: r.TempDir()}}
+	n := &activities.Node{Ledger: r.l, Log: o.Log, Config: activities.NodeConfig{NodeID: "n", StateDir: o.StateDir, Cox: "/opt/cox", TempRoot: r.TempDir()}}
 	h := newHosts(o, n, newObserver(r.l, o.Log))
 	h.dial = dial
 	return h
