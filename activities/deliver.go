@@ -190,6 +190,13 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 	if active && d.m.Item.Kind != models.PromptSteer {
 		return d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own, "a turn is active")
 	}
+	held, err := d.n.Ledger.MessageHeld(ctx, d.m.Item.ID)
+	if err != nil {
+		return err
+	}
+	if held {
+		return d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own, "its team was stopped")
+	}
 	wanted, err := d.n.Ledger.StillWanted(ctx, d.m.Item.ID, d.own)
 	if err != nil {
 		return err

@@ -161,3 +161,10 @@ func pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// Halt ends the active turn of a thread whose team was stopped, with its commands, and
+// records that. It is a function, so that it is not registered as an activity among
+// the node's methods.
+func Halt(ctx context.Context, n *Node, b models.Binding) error {
+	return n.stopThread(ctx, ledger.Work{Binding: b})
+}

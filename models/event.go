@@ -69,6 +69,8 @@ const (
 	EventMessageDelivered      = "message_delivered"
 	EventMessageUnknown        = "message_unknown"
 	EventLoopConfigured        = "loop_configured"
+	EventLoopPaused            = "loop_paused"
+	EventLoopResumed           = "loop_resumed"
 	EventWorkspaceRegistered   = "workspace_registered"
 	EventWorkspaceArchived     = "workspace_archived"
 	EventWorkspaceRestored     = "workspace_restored"
@@ -94,7 +96,7 @@ func ReservedEventTypes() []string {
 		EventInterventionRequested, EventInterventionResponded, EventInterruptRequested, EventSteerRequested, EventCommandDispatched,
 		EventCommandCompleted, EventCommandFailed, EventReviewNudgeDispatched, EventAdapterAvailable,
 		EventAdapterUnavailable, EventServerRequest, EventRateLimit, EventScopeDirty,
-		EventMessageDelivered, EventMessageUnknown, EventLoopConfigured, EventWorkspaceRegistered,
+		EventMessageDelivered, EventMessageUnknown, EventLoopConfigured, EventLoopPaused, EventLoopResumed, EventWorkspaceRegistered,
 		EventWorkspaceArchived, EventWorkspaceRestored, EventWorkspaceConfigured, EventTeamCreated, EventActorRegistered, EventNodeStarted,
 		EventTaskVanished, EventSecretRefused, EventHumanBriefUpdated, EventAttentionRaised,
 		EventAttentionSettled, EventWorkflowsRecovered,

@@ -23,7 +23,8 @@ type PlanInput struct {
 	// OneAssignment limits the pass to one assignment; "" is the whole team.
 	OneAssignment string
 	Loop          LoopSettings
-	ReviewedBy    Role // the role of the team's integrator; a human is never nudged through a thread
+	Pause         *LoopPause // what a person told the loop to hold; nil for nothing
+	ReviewedBy    Role       // the role of the team's integrator; a human is never nudged through a thread
 
 	NodeID          string
 	NodeIncarnation int
@@ -138,7 +139,7 @@ const AskReviewIgnored = "review_ignored"
 // LeftOut is an assignment without a start and why.
 type LeftOut struct {
 	AssignmentID string `json:"assignment_id"`
-	Code         string `json:"code"` // dependency, run_open, path, capacity, adapter, back_off, start_failed, loop_off
+	Code         string `json:"code"` // dependency, run_open, path, capacity, adapter, back_off, start_failed, paused, loop_off
 	Reason       string `json:"reason"`
 }
 

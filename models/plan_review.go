@@ -6,7 +6,11 @@ import "fmt"
 // due, in one command, and asks a person about those that were nudged in vain. A
 // reviewer's own question holds them back; its answer makes the nudge due at once.
 // A nudge speaks for the whole team, so that a pass over one assignment makes none.
+// A team that a person stopped is left in peace.
 func planReviews(in PlanInput, usable bool, out *Planned) {
+	if in.Pause.Stopped() {
+		return
+	}
 	var due, given []ReviewDue // given to a person: their last message says so
 	for _, r := range in.Reviews {
 		switch {

@@ -13,6 +13,8 @@ func planStarts(in PlanInput, usable bool, why string, out *Planned) {
 	for _, c := range in.Starts {
 		left, ok := startRefused(in, c, holds)
 		switch {
+		case ok && in.Pause != nil:
+			left = LeftOut{Code: "paused", Reason: "loop: " + in.Pause.Why() + "; " + in.Pause.Next(in.TeamID) + " lets it go on"}
 		case ok && in.OnlyLive:
 			left = LeftOut{Code: "loop_off", Reason: "loop: off for this team; cox loop turns it on"}
 		case ok && !usable:
@@ -25,7 +27,7 @@ func planStarts(in PlanInput, usable bool, why string, out *Planned) {
 			free--
 			continue
 		}
-		if left.Code == "start_failed" && !c.Asked && !in.OnlyLive {
+		if left.Code == "start_failed" && !c.Asked && !in.OnlyLive && in.Pause == nil {
 			askStartFailed(c, out)
 		}
 		left.AssignmentID = c.ID

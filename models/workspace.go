@@ -39,6 +39,7 @@ type Team struct {
 	OwnerActorID string         `json:"owner_actor_id"`
 	Status       string         `json:"status"` // active | archived
 	Loop         LoopSettings   `json:"loop" gorm:"serializer:json"`
+	Pause        *LoopPause     `json:"pause,omitempty" gorm:"serializer:json"` // what a person told the loop to hold; nil for nothing
 	Settings     map[string]any `json:"settings" gorm:"serializer:json"`
 	Version      int            `json:"version"`
 	CreatedAt    time.Time      `json:"created_at" gorm:"serializer:ms"`

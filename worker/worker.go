@@ -99,6 +99,7 @@ func serve(ctx context.Context, o Options, c client.Client, node models.Node, at
 	g.Go(func() error { return beat(ctx, o.Ledger, node.ID, o.Log) })
 	g.Go(func() error { return watch.run(ctx) })
 	g.Go(func() error { return hosts.adopt(ctx) })
+	g.Go(func() error { return newHalter(o, n).run(ctx) })
 	g.Go(func() error {
 		select {
 		case err := <-fatal:

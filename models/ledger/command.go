@@ -21,12 +21,15 @@ type Work struct {
 }
 
 // BeginCommand makes an attempt the owner of a command and returns what it works
-// on. open is false when the command is closed already or not due yet; then
-// nothing may be done.
+// on. open is false when the command is closed already, not due yet or held by a stop
+// of its team; then nothing may be done.
 func (l *Ledger) BeginCommand(ctx context.Context, commandID, owner string) (w Work, open bool, err error) {
 	err = l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		cmd, err := get[models.Command](tx.db, "command", commandID)
 		if err != nil || !cmd.State.Open() {
+			return err
+		}
+		if held, err := commandHeld(tx.db, cmd); err != nil || held {
 			return err
 		}
 		w.Again = cmd.Owner != "" && cmd.Owner != owner
@@ -179,6 +182,9 @@ func (l *Ledger) ClaimRun(ctx context.Context, commandID, owner string, c Claim)
 		w := Work{Command: cmd}
 		if err := tx.fill(&w); err != nil {
 			return err
+		}
+		if w.Team.Pause.Stopped() && w.Run.Status == models.RunStarting {
+			return nil // held: the command stays open, and is carried out when the stop is lifted
 		}
 		if w.Assignment.Revision != cmd.AssignmentRevision || w.Run.Status != models.RunStarting || w.Binding.ThreadID == "" {
 			return ErrNotWanted

@@ -121,9 +121,10 @@ type StopFilter struct {
 
 // Stopped is what Stop did.
 type Stopped struct {
-	Loops     []string              `json:"loops"`     // teams whose loop was on and is off now
+	Loops     []string              `json:"loops"`     // teams that were not stopped before
 	Questions []models.Intervention `json:"questions"` // one for each run that was stopped
-	Left      []LeftRunning         `json:"left"`      // runs that a stop cannot reach, and why
+	Held      []models.Run          `json:"held"`      // runs that were only starting, and start when the stop is lifted
+	Left      []LeftRunning         `json:"left"`      // runs that a stop cannot reach or had stopped before, and why
 }
 
 // LeftRunning is an open run that was not stopped.
@@ -134,23 +135,23 @@ type LeftRunning struct {
 	Next         string `json:"next,omitempty"`
 }
 
-// Stop switches the loops of teams off, so that nothing new starts, and stops all
-// their runs as InterruptRun does, in one transaction. Errors: FORBIDDEN (people
-// only), NOT_FOUND (the workspace or team); SECRET_DETECTED before both.
+// Stop makes teams silent in one transaction: nothing starts, no review is nudged,
+// messages and starts that are under way are held, turns of integrators are halted by
+// their node, and all runs are stopped as by InterruptRun. GoOn undoes it; a second
+// stop changes nothing. Errors: FORBIDDEN (people only), NOT_FOUND (the workspace or
+// team); SECRET_DETECTED before both.
 func (l *Ledger) Stop(ctx context.Context, c *Call, f StopFilter, reason string) (Stopped, error) {
 	in := args{"workspace_id": f.WorkspaceID, "team_id": f.TeamID, "reason": reason}
 	return write(ctx, l, c, "stop", in, func(tx *Tx) (Stopped, error) {
-		out := Stopped{Loops: []string{}, Questions: []models.Intervention{}, Left: []LeftRunning{}}
+		out := Stopped{Loops: []string{}, Questions: []models.Intervention{}, Held: []models.Run{}, Left: []LeftRunning{}}
 		if err := tx.needUnbound("stop", models.RoleHuman); err != nil {
 			return out, err
 		}
-		if err := tx.knownScope(f); err != nil {
+		var err error
+		if out.Loops, err = tx.pause(f, models.PauseStop, reason); err != nil {
 			return out, err
 		}
-		if err := tx.pauseLoops(f, &out); err != nil {
-			return out, err
-		}
-		err := tx.stopRuns(f, reason, &out)
+		err = tx.stopRuns(f, reason, &out)
 		return out, err
 	})
 }
@@ -168,25 +169,6 @@ func (tx *Tx) knownScope(f StopFilter) error {
 	return err
 }
 
-func (tx *Tx) pauseLoops(f StopFilter, out *Stopped) error {
-	var teams []models.Team
-	if err := where(where(tx.db, "workspace_id", f.WorkspaceID), "id", f.TeamID).Order("id").Find(&teams).Error; err != nil {
-		return err
-	}
-	for _, t := range teams {
-		if !t.Loop.Enabled {
-			continue
-		}
-		s := t.Loop
-		s.Enabled = false
-		if _, err := tx.configureLoop(t.ID, s); err != nil {
-			return err
-		}
-		out.Loops = append(out.Loops, t.ID)
-	}
-	return nil
-}
-
 func (tx *Tx) stopRuns(f StopFilter, reason string, out *Stopped) error {
 	var runs []models.Run
 	err := where(where(tx.db, "workspace_id", f.WorkspaceID), "team_id", f.TeamID).
@@ -195,6 +177,10 @@ func (tx *Tx) stopRuns(f StopFilter, reason string, out *Stopped) error {
 		return err
 	}
 	for _, r := range runs {
+		if managed(r) && r.Status == models.RunStarting {
+			out.Held = append(out.Held, r)
+			continue
+		}
 		err := tx.stoppable(r)
 		if refused, ok := errors.AsType[*models.Error](err); ok && refused.Code == models.CodeInvalidArgument {
 			out.Left = append(out.Left, LeftRunning{RunID: r.ID, AssignmentID: r.AssignmentID, Reason: refused.Message, Next: refused.Next})

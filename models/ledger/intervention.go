@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -232,7 +233,7 @@ func (tx *Tx) resumeWaiting(r models.Run, a models.Assignment) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.renew(r, a); err != nil {
+	if err := errors.Join(tx.renew(r, a), tx.wakeMessages("o.run_id = ?", r.ID)); err != nil {
 		return err
 	}
 	return tx.wakeClock()

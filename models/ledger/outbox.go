@@ -169,13 +169,18 @@ func (l *Ledger) NextMessage(ctx context.Context, threadID string) (Sending, err
 		out.WakeAt = head.NotBefore
 		return out, nil
 	}
+	if head.State == models.OutboxPending {
+		if held, err := messageHeld(db, head); err != nil || held {
+			return out, err // until the stop of its team is lifted, which wakes
+		}
+	}
 	out.Message = &Message{Item: head}
 	return out, nil
 }
 
 // BeginMessage makes an attempt the owner of the thread's oldest message. It
-// returns nil when there is none that is still wanted; unwanted ones are dropped
-// on the way.
+// returns nil when there is none that is still wanted, or a stop holds it; unwanted
+// ones are dropped on the way.
 func (l *Ledger) BeginMessage(ctx context.Context, threadID, owner string) (*Message, error) {
 	var out *Message
 	err := l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
@@ -184,6 +189,11 @@ func (l *Ledger) BeginMessage(ctx context.Context, threadID, owner string) (*Mes
 			item, found, err := tx.oldest(threadID)
 			if err != nil || !found {
 				return err
+			}
+			if item.State == models.OutboxPending {
+				if held, err := messageHeld(tx.db, item); err != nil || held {
+					return err
+				}
 			}
 			why, err := tx.itemUnwanted(item)
 			if err != nil {

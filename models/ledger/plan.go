@@ -201,7 +201,7 @@ func (tx *Tx) recordLeftOut(in models.PlanInput, left []models.LeftOut) error {
 		known[c.ID] = c.Deferred
 	}
 	for _, lo := range left {
-		if lo.Code == "capacity" || lo.Code == "loop_off" {
+		if lo.Code == "capacity" || lo.Code == "loop_off" || lo.Code == "paused" {
 			lo.Reason = ""
 		}
 		if known[lo.AssignmentID] == lo.Reason {

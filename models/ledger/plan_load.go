@@ -30,7 +30,7 @@ func loadPlan(db *gorm.DB, teamID, assignmentID string, now time.Time) (models.P
 	}
 	s := planScope{db: db, team: team, ws: ws, one: assignmentID, now: now}
 	in := models.PlanInput{
-		Now: now, WorkspaceID: ws.ID, TeamID: team.ID, OneAssignment: assignmentID, Loop: team.Loop, NodeID: ws.NodeID,
+		Now: now, WorkspaceID: ws.ID, TeamID: team.ID, OneAssignment: assignmentID, Loop: team.Loop, Pause: team.Pause, NodeID: ws.NodeID,
 		OnlyLive: assignmentID != "" || !team.Loop.Enabled || team.Status != models.StatusActive || ws.Status != models.StatusActive,
 	}
 	for _, load := range []func(*models.PlanInput) error{s.node, s.capacity, s.runs, s.reviews, s.starts, s.holds} {

@@ -37,7 +37,7 @@ func (s planScope) liveRun(r models.Run) (models.LiveRun, error) {
 		return live, err
 	}
 	live.Revision = a.Revision
-	if live.Busy, live.Steered, err = s.busy(r.ID); err != nil {
+	if live.Busy, live.Steered, err = s.busy(r); err != nil {
 		return live, err
 	}
 	answered, err := s.lastEvent(r.ID, models.EventInterventionResponded)
@@ -66,11 +66,15 @@ func (s planScope) liveRun(r models.Run) (models.LiveRun, error) {
 }
 
 // busy tells whether something of the run is under way already, and whether words
-// were put into its turn that no one has seen there.
-func (s planScope) busy(runID string) (busy, steered bool, err error) {
+// were put into its turn that no one has seen there. What a stop holds is not.
+func (s planScope) busy(r models.Run) (busy, steered bool, err error) {
 	var n struct{ Commands, Messages, Steered int }
+	runID, under := r.ID, "('pending','sending')"
+	if s.team.Pause.Stopped() && r.Status.Waiting() {
+		under = "('sending')"
+	}
 	err = s.db.Raw(`SELECT (SELECT count(*) FROM commands WHERE run_id = ? AND state IN ('intended','unknown')) AS commands,
-	  (SELECT count(*) FROM outbox WHERE run_id = ? AND state IN ('pending','sending')) AS messages,
+	  (SELECT count(*) FROM outbox WHERE run_id = ? AND state IN `+under+`) AS messages,
 	  (SELECT count(*) FROM outbox WHERE run_id = ? AND state = 'sending' AND turn_id <> '') AS steered`, runID, runID, runID).Scan(&n).Error
 	return n.Commands+n.Messages > n.Steered, n.Steered > 0, err
 }

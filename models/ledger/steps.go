@@ -49,6 +49,13 @@ func (l *Ledger) NextAssignmentStep(ctx context.Context, assignmentID string) (A
 	step := AssignmentStep{Card: assignmentCard(a, runs, cmds)}
 	now := l.Now()
 	for i := range cmds {
+		held, err := commandHeld(db, cmds[i])
+		if err != nil {
+			return step, err
+		}
+		if held {
+			continue // until the stop of its team is lifted, which wakes
+		}
 		if cmds[i].NotBefore != nil && cmds[i].NotBefore.After(now) {
 			if step.WakeAt == nil || cmds[i].NotBefore.Before(*step.WakeAt) {
 				step.WakeAt = cmds[i].NotBefore
@@ -153,6 +160,7 @@ func (l *Ledger) NextNudgeStep(ctx context.Context, commandID string) (NudgeStep
 		Status: string(cmd.State), Text: fmt.Sprintf("**Review nudge** `%s` · **%s** · %d of %d handoffs undecided\n", cmd.ID, cmd.State, len(undecided), len(cmd.EventIDs)),
 	}}
 	switch {
+	case cmd.State.Open() && team.Pause.Stopped(): // until the stop is lifted, which wakes
 	case cmd.State.Open() && (cmd.NotBefore == nil || !cmd.NotBefore.After(l.Now())):
 		step.Execute = true
 	case cmd.State.Open():
@@ -192,7 +200,10 @@ func (l *Ledger) NextLoopStep(ctx context.Context, teamID string) (LoopStep, err
 		return LoopStep{}, err
 	}
 	state := "off"
-	if team.Loop.Enabled {
+	switch {
+	case team.Pause != nil:
+		state = string(team.Pause.Kind)
+	case team.Loop.Enabled:
 		state = "on"
 	}
 	step := LoopStep{Idle: !team.Loop.Enabled, Card: Card{WorkspaceID: team.WorkspaceID, TeamID: team.ID, ActorID: team.OwnerActorID, Status: state}}

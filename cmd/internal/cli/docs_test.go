@@ -228,11 +228,11 @@ func isHint(call *ast.CallExpr) bool {
 	return ok
 }
 
-// begins tells whether the first word is a command and, where that is a group, the
-// second one of its own. Behind any other command stands prose.
+// begins tells whether the first word is a command and, where that only holds others,
+// the second one of its own. Behind any other command stands prose.
 func begins(words []string) bool {
 	first := find(words[:1])
-	if first == nil || len(first.Subcommands) == 0 {
+	if first == nil || len(first.Subcommands) == 0 || first.Description != "" {
 		return first != nil
 	}
 	return len(words) > 1 && find(words[:2]) != nil

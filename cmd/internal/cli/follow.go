@@ -131,6 +131,10 @@ func sentence(e models.Event) string {
 		return e.ActorID + " says: " + get("message")
 	case models.EventInterruptRequested:
 		return because("stopped by "+e.ActorID, get("reason"))
+	case models.EventLoopPaused:
+		return because("loop "+get("kind")+" by "+e.ActorID, get("reason"))
+	case models.EventLoopResumed:
+		return "loop resumed by " + e.ActorID
 	case models.EventAssignmentCancelled:
 		return because("cancelled by "+e.ActorID, get("reason"))
 	case models.EventAssignmentSuperseded:

@@ -18,6 +18,7 @@ func (r *loops) follow(ctx context.Context) error {
 		return errors.Join(err, r.leave(ctx))
 	}
 	r.note("loop is on for %s; Ctrl-C turns it off", strings.Join(on, ", "))
+	r.noteHeld()
 	f := newFollower(r.call, r.ledger, on, r.since)
 	err = f.run(ctx, func() (bool, error) { return false, r.needWorker(ctx) })
 	if offErr := r.leave(ctx); err != nil || offErr != nil {
@@ -121,7 +122,7 @@ func (r *loops) each(ctx context.Context, change func(now, before models.LoopSet
 			continue
 		}
 		s, wanted := change(now.Loop, before)
-		if !wanted || s == now.Loop || now.Version != t.Version {
+		if !wanted || s == now.Loop || now.Loop != t.Loop {
 			continue
 		}
 		team, _, err := r.ledger.ConfigureLoop(ctx, r.system(), t.ID, s)
@@ -135,6 +136,15 @@ func (r *loops) each(ctx context.Context, change func(now, before models.LoopSet
 		}
 	}
 	return failed
+}
+
+// noteHeld says which loops a person holds although they are on.
+func (r *loops) noteHeld() {
+	for _, t := range r.teams {
+		if t.Pause != nil {
+			r.note("team %s is %s, so that nothing new starts. Go on: %s", t.ID, t.Pause.Why(), r.next(strings.TrimPrefix(t.Pause.Next(t.ID), "cox ")))
+		}
+	}
 }
 
 // off are the teams whose loop this command left switched off.
@@ -157,7 +167,7 @@ func (r *loops) newlyOff(ctx context.Context) ([]models.Team, error) {
 		if err != nil {
 			return nil, err
 		}
-		if now.Loop.Enabled || now.Version == t.Version || r.told[t.ID] == now.Version {
+		if now.Loop.Enabled || now.Loop == t.Loop || r.told[t.ID] == now.Version {
 			continue
 		}
 		if r.told == nil {

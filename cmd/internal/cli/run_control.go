@@ -105,9 +105,9 @@ func (in *call) noWorker(p *printer, what string) {
 func stopLeaf() leaf {
 	return leaf{
 		name: "stop", usage: "stop what agents do now: every run of a team, a workspace, or all",
-		about: "Loops are switched off, so that nothing new starts; every active run is stopped as by cox run interrupt\n" +
-			"and waits for a person. Nothing is cancelled, and the worker goes on: cox down ends that.\n" +
-			"To go on: answer the questions (cox inbox), then cox loop.",
+		about: "Nothing starts and no review is nudged; every turn is interrupted, runs wait for a person as after\n" +
+			"cox run interrupt, and what was about to be sent or started is held. Nothing is cancelled, and the worker goes\n" +
+			"on: cox down ends that. Without a worker it takes effect when one comes. To go on: cox resume.",
 		example: "cox stop --team web --reason \"the disk is full\"",
 		options: []*option{
 			workspaceFilter(), teamFilter(),
@@ -133,15 +133,18 @@ func stop(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"stopped": done, "replayed": c.Replayed}, func(p *printer) { in.stopped(p, done) })
+	return in.answer(fields{"stopped": done, "replayed": c.Replayed}, func(p *printer) { in.stopped(p, done, filter) })
 }
 
-func (in *call) stopped(p *printer, done ledger.Stopped) {
+func (in *call) stopped(p *printer, done ledger.Stopped, filter ledger.StopFilter) {
 	for _, team := range done.Loops {
-		p.line("loop of %s is off; cox %sloop --team %s turns it on", team, in.elsewhere(), team)
+		p.line("team %s is stopped", team)
 	}
 	for _, q := range done.Questions {
 		p.line("run %s of %s is being stopped; go on: cox %sintervention respond --response \"…\" %s", q.RunID, q.AssignmentID, in.elsewhere(), q.ID)
+	}
+	for _, r := range done.Held {
+		p.line("run %s of %s was only starting and is held", r.ID, r.AssignmentID)
 	}
 	for _, r := range done.Left {
 		p.line("left: %s", r.Reason)
@@ -149,10 +152,11 @@ func (in *call) stopped(p *printer, done ledger.Stopped) {
 			p.line("  next: %s", r.Next)
 		}
 	}
-	if len(done.Loops)+len(done.Questions)+len(done.Left) == 0 {
-		p.line("Nothing runs and no loop is on.")
+	if len(done.Loops)+len(done.Questions)+len(done.Held)+len(done.Left) == 0 {
+		p.line("Everything was stopped already.")
 	}
 	if len(done.Questions) > 0 {
 		in.noWorker(p, "their turns end")
 	}
+	p.line("go on: cox %sresume %s", in.elsewhere(), flagsOfScope(filter))
 }

@@ -267,6 +267,7 @@ func (s *stack) shown(ctx context.Context, l *ledger.Ledger) (ids []string, sinc
 		ids = append(ids, t.ID)
 	}
 	s.note("loop is on for %s", strings.Join(ids, ", "))
+	s.loops.noteHeld()
 	return ids, s.loops.since, nil
 }
 
