@@ -20,7 +20,7 @@ func (b *bench) loop(ctx context.Context) (rows []row, err error) {
 	}
 	idleWorker, _ := memoryMB(s.worker.PID())
 	for _, part := range []func(context.Context) ([]row, error){
-		s.latency, s.history, func(ctx context.Context) ([]row, error) { return s.memory(ctx, idleWorker) }, s.server,
+		s.latency, s.history, func(ctx context.Context) ([]row, error) { return s.memory(ctx, idleWorker) }, s.server, s.recovery,
 	} {
 		more, err := part(ctx)
 		if rows = append(rows, more...); err != nil {
@@ -123,7 +123,7 @@ func (s *stack) memory(ctx context.Context, idle float64) ([]row, error) {
 		}
 	}
 	err := until(ctx, 2*stepWait, "all turns to be active", func() (bool, error) {
-		active, err := s.activeTurns(ctx)
+		active, err := s.activeTurns(ctx, time.Time{})
 		return active == s.b.runs, err
 	})
 	if err != nil {
@@ -137,7 +137,8 @@ func (s *stack) memory(ctx context.Context, idle float64) ([]row, error) {
 		map[string]any{"peak_mb": rounded(peak), "idle_mb": rounded(idle), "worker_start_to_ready_ms": ms(s.workerStart)})}, nil
 }
 
-func (s *stack) activeTurns(ctx context.Context) (int, error) {
+// activeTurns counts the turns under way that began after a time.
+func (s *stack) activeTurns(ctx context.Context, since time.Time) (int, error) {
 	runs, err := s.ledger.Runs(ctx, ledger.RunFilter{TeamID: crew, OpenOnly: true})
 	if err != nil {
 		return 0, err
@@ -149,7 +150,7 @@ func (s *stack) activeTurns(ctx context.Context) (int, error) {
 			return 0, err
 		}
 		for _, t := range d.Turns {
-			if !t.Status.Ended() {
+			if !t.Status.Ended() && t.StartedAt.After(since) {
 				active++
 			}
 		}
