@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"net"
 	"syscall"
 	"testing"
@@ -47,7 +46,7 @@ func (h *home) memory(port string) (*process, engine) {
 	h.t.Helper()
 	p := h.startProgram(built.temporal, "--json", "--port", port, "--headless", "--log-level", "error")
 	var e engine
-	within(h.t, time.Minute, "Temporal says where it is", func() bool { return json.Unmarshal([]byte(p.out.String()), &e) == nil })
+	p.answers(time.Minute, &e)
 	return p, e
 }
 

@@ -176,10 +176,7 @@ func (h *home) cards(doc demoDoc, e engine, c client.Client, prefix string) {
 func (h *home) temporal(args ...string) (e engine, stop func()) {
 	h.t.Helper()
 	p := h.startProgram(built.temporal, append([]string{"--json", "--port", "0", "--ui-port", "0", "--log-level", "error"}, args...)...)
-	p.says(time.Minute, "}\n")
-	if err := json.Unmarshal([]byte(p.out.String()), &e); err != nil {
-		h.t.Fatal(err)
-	}
+	p.answers(time.Minute, &e)
 	return e, p.interrupt
 }
 

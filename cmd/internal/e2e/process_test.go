@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -101,6 +102,14 @@ func (p *process) says(limit time.Duration, text string) {
 	said := func() bool { return strings.Contains(p.out.String()+p.err.String(), text) }
 	if !until(limit, func() bool { return said() || p.hasEnded() }) || !said() {
 		p.t.Fatalf("%v did not say %q\nstdout: %s\nstderr: %s", p.cmd.Args, text, p.out.String(), p.err.String())
+	}
+}
+
+// answers waits for a document on stdout alone and decodes it.
+func (p *process) answers(limit time.Duration, doc any) {
+	p.t.Helper()
+	if !until(limit, func() bool { return json.Unmarshal([]byte(p.out.String()), doc) == nil || p.hasEnded() }) || p.hasEnded() {
+		p.t.Fatalf("%v did not answer\nstdout: %s\nstderr: %s", p.cmd.Args, p.out.String(), p.err.String())
 	}
 }
 
