@@ -7,6 +7,7 @@ import (
 
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/failpoint"
 	"coxswain/prompts"
 )
 
@@ -29,7 +30,9 @@ func (c *Control) ClaimRun(ctx context.Context, in ClaimInput) (wanted bool, err
 	if err != nil {
 		return false, failure(err)
 	}
+	failpoint.Hit(failpoint.ClaimDeciding)
 	err = c.Ledger.ClaimRun(ctx, in.CommandID, in.Owner, ledger.Claim{Branch: in.Branch, BaseCommit: in.BaseCommit, Prompt: text})
+	failpoint.Hit(failpoint.ClaimCommitted)
 	if errors.Is(err, ledger.ErrNotWanted) {
 		return false, nil
 	}
@@ -72,7 +75,10 @@ func (c *Control) QueueResume(ctx context.Context, in CommandInput) error {
 		return failure(err)
 	}
 	text, err := prompts.Resume(input)
-	return c.queue(ctx, in.CommandID, own, text, err)
+	failpoint.Hit(failpoint.ResumeQueueing)
+	err = c.queue(ctx, in.CommandID, own, text, err)
+	failpoint.Hit(failpoint.ResumeQueued)
+	return err
 }
 
 // queue queues a rendered text. One that cannot be rendered fails its command, so
@@ -115,7 +121,10 @@ func (c *Control) QueueNudge(ctx context.Context, in ClaimInput) error {
 		return failure(err)
 	}
 	text, err := nudgePrompt(ctx, c.Ledger, w)
-	return c.queue(ctx, in.CommandID, in.Owner, text, err)
+	failpoint.Hit(failpoint.NudgeQueueing)
+	err = c.queue(ctx, in.CommandID, in.Owner, text, err)
+	failpoint.Hit(failpoint.NudgeQueued)
+	return err
 }
 
 func nudgePrompt(ctx context.Context, l *ledger.Ledger, w ledger.Work) (string, error) {

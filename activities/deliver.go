@@ -9,6 +9,7 @@ import (
 	"coxswain/activities/codex"
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/failpoint"
 )
 
 // Waits of a delivery.
@@ -30,10 +31,12 @@ type DeliverInput struct {
 // this attempt, so that the next one looks.
 func (n *Node) Deliver(ctx context.Context, in DeliverInput) error {
 	own := owner(ctx)
+	failpoint.Hit(failpoint.MessageTaking)
 	m, err := n.Ledger.BeginMessage(ctx, in.ThreadID, own)
 	if err != nil || m == nil {
 		return failure(err)
 	}
+	failpoint.Hit(failpoint.MessageTaken)
 	host, err := n.Hosts.Host(ctx, m.Binding.AdapterKind)
 	if err != nil {
 		n.Log.Warn("delivery held", "message", m.Item.ID, "thread", m.Item.ThreadID, "error", err)
@@ -212,19 +215,24 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 			return err
 		}
 	}
+	failpoint.Hit(failpoint.TurnSending)
 	turn, err := d.host.StartTurn(ctx, d.m.Item.ThreadID, codex.TurnInput{Text: d.m.Text, ClientMessageID: d.m.Item.ID})
 	if err != nil {
 		return err
 	}
 	d.sent = true
+	failpoint.Hit(failpoint.TurnAnswered)
 	turnID, err := d.receipt(ctx)
 	if err != nil {
 		return err
 	}
+	failpoint.Hit(failpoint.ReceiptSeen)
 	if turnID == "" {
 		turnID = turn.ID
 	}
-	return d.n.Ledger.Delivered(ctx, d.m.Item.ID, d.own, turnID, again)
+	err = d.n.Ledger.Delivered(ctx, d.m.Item.ID, d.own, turnID, again)
+	failpoint.Hit(failpoint.ReceiptWritten)
+	return err
 }
 
 // receipt waits until the message is seen in the thread. A host that cannot list

@@ -7,6 +7,7 @@ import (
 	"coxswain/activities/codex"
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/failpoint"
 )
 
 // Waits of an interrupt. An attempt that does not see the end in time fails and
@@ -25,15 +26,19 @@ func (n *Node) InterruptRun(ctx context.Context, in CommandInput) error {
 	if err != nil || !open {
 		return failure(err)
 	}
+	failpoint.Hit(failpoint.InterruptBegun)
 	if w.Binding.ThreadID != "" {
 		if err := n.stopThread(ctx, w); err != nil {
 			return failure(err)
 		}
 	}
+	failpoint.Hit(failpoint.InterruptEnded)
 	if err := n.endInterrupted(ctx, w); err != nil {
 		return failure(err)
 	}
-	return failure(n.Ledger.FinishCommand(ctx, in.CommandID, own, "turn_interrupted"))
+	err = n.Ledger.FinishCommand(ctx, in.CommandID, own, "turn_interrupted")
+	failpoint.Hit(failpoint.InterruptFinished)
+	return failure(err)
 }
 
 // endInterrupted ends the run if that was to end: it was cancelled or superseded,
@@ -93,9 +98,11 @@ func (n *Node) interruptUntilEnded(ctx context.Context, host codex.Adapter, thre
 		if len(turns) == 0 || turns[0].Status != codex.TurnInProgress {
 			break
 		}
+		failpoint.Hit(failpoint.InterruptSending)
 		if err := host.InterruptTurn(ctx, threadID, turns[0].ID); err != nil && codex.KindOf(err) != codex.ErrTurnMismatch {
 			return unavailable(err)
 		}
+		failpoint.Hit(failpoint.InterruptSent)
 		if err := pause(ctx, interruptPoll); err != nil {
 			return models.Errorf(models.CodeAdapterUnavailable, "the turn has not ended yet")
 		}

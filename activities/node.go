@@ -13,6 +13,7 @@ import (
 	"coxswain/activities/gitscope"
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/failpoint"
 )
 
 // Node are the effects of one node: threads, turns, Git.
@@ -44,6 +45,7 @@ func (n *Node) StartThread(ctx context.Context, in CommandInput) (Started, error
 	if err != nil || !open {
 		return Started{Closed: !open}, failure(err)
 	}
+	failpoint.Hit(failpoint.ThreadBegun)
 	out := Started{Owner: own, ThreadID: w.Binding.ThreadID}
 	if out.BaseCommit, out.Branch, err = Head(ctx, w.Workspace); err != nil {
 		return n.startFailed(ctx, in.CommandID, own, err)
@@ -88,10 +90,12 @@ func (n *Node) startAndRecord(ctx context.Context, host codex.Adapter, bindingID
 	if err != nil {
 		return "", err
 	}
+	failpoint.Hit(failpoint.ThreadStarting)
 	thread, err := host.StartThread(ctx, spec)
 	if err != nil {
 		return "", err
 	}
+	failpoint.Hit(failpoint.ThreadStarted)
 	kept, err := record(thread.ID)
 	if err != nil {
 		return "", errors.Join(err, host.ArchiveThread(ctx, thread.ID))
@@ -99,6 +103,7 @@ func (n *Node) startAndRecord(ctx context.Context, host codex.Adapter, bindingID
 	if !kept {
 		return "", host.ArchiveThread(ctx, thread.ID)
 	}
+	failpoint.Hit(failpoint.ThreadRecorded)
 	return thread.ID, nil
 }
 
@@ -207,6 +212,7 @@ type ScopeInput struct {
 // InspectScope records what an ended assignment left uncommitted in its allowed
 // paths.
 func (n *Node) InspectScope(ctx context.Context, in ScopeInput) error {
+	failpoint.Hit(failpoint.ScopeInspecting)
 	a, err := n.Ledger.Assignment(ctx, in.AssignmentID)
 	if err != nil {
 		return failure(err)
@@ -229,6 +235,7 @@ func (n *Node) InspectScope(ctx context.Context, in ScopeInput) error {
 	if err := n.Ledger.RecordDirt(ctx, a.ID, files, more); err != nil {
 		return failure(err)
 	}
+	failpoint.Hit(failpoint.ScopeRecorded)
 	return failure(n.removeTemp(ctx, a.ActiveRunID))
 }
 

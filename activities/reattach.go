@@ -9,6 +9,7 @@ import (
 	"coxswain/activities/codex"
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/failpoint"
 )
 
 // Reattach makes a freshly opened host hold every thread of the node that has
@@ -53,7 +54,9 @@ func (n *Node) reattachThread(ctx context.Context, host codex.Adapter, w ledger.
 	if err != nil {
 		return err
 	}
+	failpoint.Hit(failpoint.ThreadAttaching)
 	_, err = host.ResumeThread(ctx, id, spec)
+	failpoint.Hit(failpoint.ThreadAttached)
 	unknown := codex.KindOf(err) == codex.ErrUnknownID
 	if err != nil && !unknown {
 		return err

@@ -10,6 +10,7 @@ import (
 	"coxswain/activities/codex"
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/failpoint"
 )
 
 // flushInterval bounds how often the progress of a turn is written.
@@ -150,13 +151,18 @@ func (o *observer) write(ctx context.Context, f fact) error {
 	e := f.event
 	switch e.Type {
 	case codex.EventTurnStarted, codex.EventItemCompleted:
+		failpoint.Hit(failpoint.TurnStartSeen)
 		unwanted, err := o.ledger.TurnStarted(ctx, ledger.TurnReport{ThreadID: e.ThreadID, TurnID: e.TurnID, CauseID: e.Item.ClientID})
+		failpoint.Hit(failpoint.TurnStartWritten)
 		if err == nil && unwanted && e.Type == codex.EventTurnStarted {
 			go o.stop(ctx, f)
 		}
 		return err
 	case codex.EventTurnEnded:
-		return o.ledger.EndTurn(ctx, o.ending(e))
+		failpoint.Hit(failpoint.TurnEndSeen)
+		err := o.ledger.EndTurn(ctx, o.ending(e))
+		failpoint.Hit(failpoint.TurnEndWritten)
+		return err
 	case codex.EventServerRequest:
 		return o.ledger.ObserveRequest(ctx, e.ThreadID, e.Request.Method, e.Request.Answer, e.Request.Detail)
 	default:

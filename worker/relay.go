@@ -10,6 +10,7 @@ import (
 
 	"coxswain/activities"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/failpoint"
 	"coxswain/workflows"
 )
 
@@ -111,6 +112,7 @@ func (r relay) wake(ctx context.Context, d ledger.Due) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
+	failpoint.Hit(failpoint.WakeSending)
 	_, err := r.client.SignalWithStartWorkflow(ctx, workflows.ID(r.ledger.Prefix(), d.WorkflowID), workflows.WakeSignal, nil,
 		client.StartWorkflowOptions{
 			TaskQueue:                workflows.ControlQueue(r.ledger.Prefix()),
@@ -118,6 +120,7 @@ func (r relay) wake(ctx context.Context, d ledger.Due) error {
 			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 			StaticSummary:            d.Kind + " " + d.Subject,
 		}, name, activities.Subject{ID: d.Subject, WorkflowID: d.WorkflowID, Attributes: r.reach.attributes})
+	failpoint.Hit(failpoint.WakeSent)
 	return err
 }
 

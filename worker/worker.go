@@ -16,6 +16,7 @@ import (
 	"coxswain/activities"
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/failpoint"
 	"coxswain/workflows"
 )
 
@@ -73,10 +74,12 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := releaseLoops(ctx, o.Ledger, o.StateDir, o.Log); err != nil { // before anything is planned
 		return err
 	}
+	failpoint.Hit(failpoint.NodeStarting)
 	node, err := o.Ledger.StartNode(ctx, o.NodeID, hostname(), o.MaxRuns)
 	if err != nil {
 		return err
 	}
+	failpoint.Hit(failpoint.NodeStarted)
 	return serve(ctx, o, c, node, attributes)
 }
 

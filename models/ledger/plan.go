@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"coxswain/models"
+	"coxswain/models/ledger/failpoint"
 )
 
 // PlanResult is what one pass created.
@@ -47,10 +48,26 @@ func (l *Ledger) planTeam(ctx context.Context, teamID string, adjust func(*model
 		if err := tx.recordLeftOut(in, plan.LeftOut); err != nil {
 			return err
 		}
+		if len(out.Commands) > 0 {
+			failpoint.Hit(failpoint.PlanDeciding)
+		}
 		out.Refresh, err = openRefresh(tx.db, in.NodeID, in.Loop.AdapterKind)
 		return err
 	})
+	passed(out.Commands)
 	return out, err
+}
+
+// passed marks that commands were committed.
+func passed(commands []models.Command) {
+	for _, cmd := range commands {
+		switch cmd.Type {
+		case models.CommandNudge:
+			failpoint.Hit(failpoint.NudgePlanned)
+		default:
+			failpoint.Hit(failpoint.PlanCommitted)
+		}
+	}
 }
 
 // PreviewTeam evaluates the plan of a team without changing anything.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"coxswain/models"
+	"coxswain/models/ledger/failpoint"
 )
 
 // The kinds of workflows that the relay starts and signals.
@@ -109,10 +110,12 @@ func (l *Ledger) Acknowledge(ctx context.Context, workflowID string) (int64, err
 	if row.Acknowledged >= row.Generation {
 		return row.Generation, nil
 	}
-	return row.Generation, l.transact(ctx, normal, models.Principal{}, func(tx *Tx) error {
+	err = l.transact(ctx, normal, models.Principal{}, func(tx *Tx) error {
 		return tx.db.Table("wakeups").Where("workflow_id = ? AND acknowledged < ?", workflowID, row.Generation).
 			Update("acknowledged", row.Generation).Error
 	})
+	failpoint.Hit(failpoint.WakeAcknowledged)
+	return row.Generation, err
 }
 
 // Rest tells whether a workflow may end: only while nothing was raised since the

@@ -6,6 +6,7 @@ import (
 
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/failpoint"
 )
 
 type submitHandoffIn struct {
@@ -32,9 +33,11 @@ func submitHandoff() entry {
 			if err != nil {
 				return out, err
 			}
+			failpoint.Hit(failpoint.HandoffReceived)
 			out.Event, err = c.Ledger.SubmitHandoff(ctx, c.change(in.RequestID), ledger.HandoffRequest{
 				AssignmentID: id, Base: &in.BaseRevision, HeadCommit: head, Payload: in.Payload,
 			})
+			failpoint.Hit(failpoint.HandoffCommitted)
 			return out, err
 		})
 }

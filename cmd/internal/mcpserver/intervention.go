@@ -6,6 +6,7 @@ import (
 
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/failpoint"
 )
 
 type requestInterventionIn struct {
@@ -26,7 +27,9 @@ func requestIntervention() entry {
 			if err != nil {
 				return out, err
 			}
+			failpoint.Hit(failpoint.QuestionReceived)
 			out.Event, err = c.Ledger.RequestIntervention(ctx, c.change(in.RequestID), id, in.Prompt, in.InterventionKind, in.DecisionPacket)
+			failpoint.Hit(failpoint.QuestionCommitted)
 			return out, err
 		})
 }

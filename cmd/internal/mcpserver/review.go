@@ -6,6 +6,7 @@ import (
 
 	"coxswain/models"
 	"coxswain/models/ledger"
+	"coxswain/models/ledger/failpoint"
 )
 
 // maxAgeSeconds keeps the conversion to a duration from wrapping round.
@@ -93,8 +94,10 @@ func rejectEvent() entry {
 }
 
 func (c *caller) decide(ctx context.Context, in decisionIn, d models.Decision) (out eventOut, err error) {
+	failpoint.Hit(failpoint.DecisionReceived)
 	out.Event, err = c.Ledger.Decide(ctx, c.change(in.RequestID), ledger.DecideRequest{
 		EventID: in.EventID, Decision: d, Base: &in.BaseRevision, HeadCommit: in.HeadCommit, Note: in.DecisionNote,
 	})
+	failpoint.Hit(failpoint.DecisionCommitted)
 	return out, err
 }
