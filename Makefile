@@ -72,6 +72,14 @@ mutate: ## delete rules one at a time in a copy and show that their tests fail
 bench: build ## measure; the last thing printed is one JSON document
 	@COX_BIN=$(CURDIR)/bin/cox COX_TEMPORAL_BIN=$(CURDIR)/bin/cox-temporal go run ./cmd/cox-bench
 
+.PHONY: crash
+crash: cox-temporal ## kill real processes at every arrow and audit what is left: SEED=n goes on with a seed, WORLD=n repeats one world, DURATION=10m
+	CGO_ENABLED=0 go build -trimpath -tags failpoints,urfave_cli_no_docs -o bin/crash/cox ./cmd/cox
+	go build -trimpath -o bin/crash/cox-crash ./cmd/cox-crash
+	codex=$$(scripts/install-codex.sh --check); \
+	COX_BIN=$(CURDIR)/bin/crash/cox COX_TEMPORAL_BIN=$(CURDIR)/bin/cox-temporal COX_CODEX_BIN="$$codex" \
+		bin/crash/cox-crash -duration $(or $(DURATION),10m) $(if $(SEED),-seed $(SEED)) $(if $(WORLD),-world $(WORLD)) $(ARGS)
+
 ##@ Tidy up
 
 .PHONY: codex

@@ -42,15 +42,21 @@ enabled = false
 // baseURL is Server.BaseURL.
 func WriteHome(tb testing.TB, dir, baseURL string) string {
 	tb.Helper()
-	home := filepath.Join(dir, "codex-home")
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		tb.Fatal(err)
-	}
-	text := fmt.Sprintf(configTOML, ModelSlug, baseURL)
-	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(text), 0o600); err != nil {
+	home, err := MakeHome(dir, baseURL)
+	if err != nil {
 		tb.Fatal(err)
 	}
 	return home
+}
+
+// MakeHome is WriteHome for programs that are no tests.
+func MakeHome(dir, baseURL string) (string, error) {
+	home := filepath.Join(dir, "codex-home")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf(configTOML, ModelSlug, baseURL)
+	return home, os.WriteFile(filepath.Join(home, "config.toml"), []byte(text), 0o600)
 }
 
 // Env is the whole environment of a hermetic Codex: nothing of the tester's own

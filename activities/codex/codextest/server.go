@@ -40,13 +40,20 @@ type Server struct {
 // leaves hanging end when Codex hangs up or the server closes.
 func NewServer(tb testing.TB, model Model) *Server {
 	tb.Helper()
-	s := &Server{model: model, quit: make(chan struct{}), changed: make(chan struct{})}
-	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
-	tb.Cleanup(s.close)
+	s := Start(model)
+	tb.Cleanup(s.Close)
 	return s
 }
 
-func (s *Server) close() {
+// Start starts a server that ends with Close.
+func Start(model Model) *Server {
+	s := &Server{model: model, quit: make(chan struct{}), changed: make(chan struct{})}
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	return s
+}
+
+// Close ends the server and the requests that hang.
+func (s *Server) Close() {
 	close(s.quit)
 	s.http.CloseClientConnections()
 	s.http.Close()

@@ -1,0 +1,42 @@
+package crash
+
+import (
+	"context"
+
+	"coxswain/models"
+	"coxswain/models/ledger"
+)
+
+// player is the person of a world: it answers every question and calls assignments
+// off in the middle of a turn. A command that fails is repeated at the next look, as
+// a person would.
+type player struct {
+	w        *World
+	answered map[string]bool
+	called   map[string]bool // off
+}
+
+func newPlayer(w *World) *player {
+	return &player{w: w, answered: map[string]bool{}, called: map[string]bool{}}
+}
+
+// look does what there is to do for a person now.
+func (p *player) look(ctx context.Context) error {
+	open, err := p.w.ledger.Interventions(ctx, ledger.InterventionFilter{TeamID: teamID, Status: "open"})
+	if err != nil {
+		return err
+	}
+	for _, q := range open {
+		if !p.answered[q.ID] && roleOf(q.AssignmentID) != cancelled {
+			p.answered[q.ID] = p.w.cox(ctx, commandMax, "intervention", "respond", "--response", "Yes, go on.", q.ID) == nil
+		}
+	}
+	list, err := p.w.ledger.Assignments(ctx, ledger.AssignmentFilter{TeamID: teamID})
+	for _, a := range list {
+		works := a.Status == models.AssignmentRunning || a.Status == models.AssignmentAwaitingHuman // its heartbeat came, its turn hangs
+		if roleOf(a.ID) == cancelled && works && !p.called[a.ID] {
+			p.called[a.ID] = p.w.cox(ctx, commandMax, "assignment", "cancel", a.ID) == nil
+		}
+	}
+	return err
+}
