@@ -52,8 +52,9 @@ type Adapter interface {
 	CleanBackgroundTerminals(ctx context.Context, threadID string) (int, error)
 	// LoadedThreads lists the ids of the threads in the host's memory.
 	LoadedThreads(ctx context.Context) ([]string, error)
-	// Holds tells whether this host gets the thread's events. A thread that another
-	// host of the same server loaded is in memory and not held; resume it.
+	// Holds tells whether this host gets the thread's events and the thread has its
+	// tools. A thread that another host of the same server loaded is in memory and not
+	// held, and so is one whose tool server ended; resume it.
 	Holds(threadID string) bool
 	// Subscribe delivers the host's events, in order, to fn until the returned
 	// function is called. fn must not block; several subscribers may exist. A call

@@ -57,6 +57,9 @@ func (h *Host) report(method string, params json.RawMessage, now time.Time) {
 		h.turns.end(n.Turn.ID)
 		e.Type, e.TurnID, e.Turn = codex.EventTurnEnded, n.Turn.ID, n.Turn.turn()
 	case "item/completed":
+		if toolsGone(n.Item) {
+			h.held.losesTools(n.ThreadID)
+		}
 		e.Type, e.Item = codex.EventItemCompleted, n.Item.item(n.TurnID)
 	case "thread/tokenUsage/updated":
 		t := n.TokenUsage.Total

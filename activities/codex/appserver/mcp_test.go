@@ -16,6 +16,9 @@ func serveMCP() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "cox", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "note", Description: "takes a note"},
 		func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+			if in.Note == "die" {
+				os.Exit(1) // as when somebody kills it
+			}
 			text := "noted " + in.Note + " for " + os.Getenv("BINDING")
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 		})

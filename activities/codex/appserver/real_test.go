@@ -308,6 +308,35 @@ func TestUnsubscribedThreadTakesItsNewBinding(t *testing.T) {
 	}
 }
 
+// A tool server that was killed is started again by the next resume; Codex itself
+// never does, and every call of the thread would fail.
+func TestThreadGetsItsToolsBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, codextest.Directives(nil))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.spec.MCP = codex.MCPServer{Name: "cox", Command: self, Env: map[string]string{childVariable: "mcp", "BINDING": "b-1"}}
+	host := w.open(t)
+	events := codextest.Record(t, host)
+	thread, _ := w.run(t, host, `@tool note {"note":"die"}`)
+	if host.Holds(thread.ID) {
+		t.Fatal("a thread without its tools counts as held")
+	}
+	if _, err := host.ResumeThread(t.Context(), thread.ID, w.spec); err != nil || !host.Holds(thread.ID) {
+		t.Fatalf("resumed: %v, held: %t", err, host.Holds(thread.ID))
+	}
+	turn, err := host.StartTurn(t.Context(), thread.ID, codex.TurnInput{Text: `@tool note {"note":"n2"}`, ClientMessageID: "msg-2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events.WaitEnded(t, turn.ID)
+	if !strings.Contains(w.outputs(), "noted n2 for b-1") {
+		t.Errorf("the model was told %q", w.outputs())
+	}
+}
+
 func BenchmarkOpenToReady(b *testing.B) {
 	w := newWorld(b, codextest.Directives(nil))
 	for b.Loop() {

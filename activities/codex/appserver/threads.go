@@ -43,6 +43,9 @@ func (h *Host) ResumeThread(ctx context.Context, threadID string, spec codex.Thr
 	if err := makeMountpoints(spec); err != nil {
 		return codex.Thread{}, err
 	}
+	if err := h.renewTools(ctx, threadID); err != nil {
+		return codex.Thread{}, err
+	}
 	params := h.threadParams(spec)
 	params["threadId"], params["excludeTurns"] = threadID, true
 	return h.openThread(ctx, "thread/resume", params)

@@ -147,7 +147,10 @@ type wireItem struct {
 	Command  string      `json:"command"`
 	Server   string      `json:"server"`
 	Tool     string      `json:"tool"`
-	Changes  []struct {
+	Error    *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+	Changes []struct {
 		Path string `json:"path"`
 	} `json:"changes"`
 }

@@ -18,6 +18,7 @@ func (w *World) Evidence(ctx context.Context) (audit.Evidence, error) {
 	if err != nil {
 		return e, err
 	}
+	e.Unread = w.unread // cox up turned its loop off at its end, which nobody was there to read
 	if e.Left, err = left(w.Dir); err != nil {
 		return e, err
 	}

@@ -14,6 +14,7 @@ type player struct {
 	w        *World
 	answered map[string]bool
 	called   map[string]bool // off
+	refused  error           // the last command that failed
 }
 
 func newPlayer(w *World) *player {
@@ -28,15 +29,24 @@ func (p *player) look(ctx context.Context) error {
 	}
 	for _, q := range open {
 		if !p.answered[q.ID] && roleOf(q.AssignmentID) != cancelled {
-			p.answered[q.ID] = p.w.cox(ctx, commandMax, "intervention", "respond", "--response", "Yes, go on.", q.ID) == nil
+			p.answered[q.ID] = p.does(ctx, "intervention", "respond", "--response", "Yes, go on.", q.ID)
 		}
 	}
 	list, err := p.w.ledger.Assignments(ctx, ledger.AssignmentFilter{TeamID: teamID})
 	for _, a := range list {
 		works := a.Status == models.AssignmentRunning || a.Status == models.AssignmentAwaitingHuman // its heartbeat came, its turn hangs
 		if roleOf(a.ID) == cancelled && works && !p.called[a.ID] {
-			p.called[a.ID] = p.w.cox(ctx, commandMax, "assignment", "cancel", a.ID) == nil
+			p.called[a.ID] = p.does(ctx, "assignment", "cancel", "--reason", "no longer wanted", a.ID)
 		}
 	}
 	return err
+}
+
+// does runs a command and tells whether it succeeded.
+func (p *player) does(ctx context.Context, args ...string) bool {
+	err := p.w.cox(ctx, commandMax, args...)
+	if err != nil {
+		p.refused = err
+	}
+	return err == nil
 }

@@ -45,6 +45,7 @@ type World struct {
 	model   *codextest.Server // nil on the fake
 	ledger  *ledger.Ledger
 	control *controller
+	unread  []string // workflows with something to read when the world was last seen alive
 	up      *exec.Cmd
 	ended   chan struct{} // closed when cox up is gone
 }
@@ -196,13 +197,18 @@ func (w *World) start(ctx context.Context) error {
 func (w *World) live(ctx context.Context) (settled bool, err error) {
 	defer w.control.arm()()
 	p := newPlayer(w)
-	return w.until(ctx, settleWait, func() (bool, error) {
+	settled, err = w.until(ctx, settleWait, func() (bool, error) {
 		if err := p.look(ctx); err != nil {
 			return false, err
 		}
 		e, err := ledgerRows(ctx, ledgerPath(w.state()))
+		w.unread = e.Unread
 		return err == nil && settledAs(e), err
 	})
+	if err == nil && !settled && p.refused != nil {
+		err = fmt.Errorf("not at rest within %s; a command of the person was refused last: %w", settleWait, p.refused)
+	}
+	return settled, err
 }
 
 // settledAs tells whether every assignment is over and nothing is open.
