@@ -57,6 +57,9 @@ func campaign(ctx context.Context, c *crash.Campaign, out, progress io.Writer) i
 		return 1
 	}
 	r, err := c.Run(ctx)
+	if ctx.Err() != nil {
+		fmt.Fprintln(progress, "stopped:", context.Cause(ctx))
+	}
 	r.Print(progress)
 	problems := r.Problems()
 	for _, p := range problems {

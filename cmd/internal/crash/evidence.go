@@ -32,7 +32,7 @@ func closeRows(db *gorm.DB) error {
 }
 
 // ledgerRows reads what the ledger holds of a world.
-func ledgerRows(ctx context.Context, path string) (e audit.Evidence, err error) {
+func ledgerRows(ctx context.Context, path string, parts []part) (e audit.Evidence, err error) {
 	db, err := rows(path)
 	if err != nil {
 		return e, err
@@ -51,7 +51,7 @@ func ledgerRows(ctx context.Context, path string) (e audit.Evidence, err error) 
 		}
 	}
 	err = db.Table("wakeups").Where("generation > acknowledged").Order("workflow_id").Pluck("workflow_id", &e.Unread).Error
-	for _, p := range scene() {
+	for _, p := range parts {
 		e.Wants = append(e.Wants, p.want)
 	}
 	return e, err

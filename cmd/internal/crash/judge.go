@@ -14,7 +14,7 @@ import (
 
 // Evidence reads everything that is left of an ended world.
 func (w *World) Evidence(ctx context.Context) (audit.Evidence, error) {
-	e, err := ledgerRows(ctx, ledgerPath(w.state()))
+	e, err := ledgerRows(ctx, ledgerPath(w.state()), w.parts)
 	if err != nil {
 		return e, err
 	}

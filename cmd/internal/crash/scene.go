@@ -59,6 +59,18 @@ func scene() []part {
 	return out
 }
 
+// shortScene are the parts of a life that a slice shows.
+func shortScene() []part {
+	var out []part
+	for _, p := range scene() {
+		switch p.id {
+		case "ask-1", "cancel-1", "fix-1", "accept-1":
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 func roleOf(assignmentID string) role {
 	name, _, _ := strings.Cut(assignmentID, "-")
 	return role(name)
@@ -70,7 +82,7 @@ func person() *ledger.Call {
 }
 
 // create writes workspace, team and assignments.
-func create(ctx context.Context, l *ledger.Ledger, repo, stateDir string) error {
+func create(ctx context.Context, l *ledger.Ledger, repo, stateDir string, parts []part) error {
 	found, err := gitscope.Discover(ctx, repo)
 	if err != nil {
 		return err
@@ -84,7 +96,6 @@ func create(ctx context.Context, l *ledger.Ledger, repo, stateDir string) error 
 	if _, err := l.CreateTeam(ctx, person(), ledger.NewTeam{ID: teamID, WorkspaceID: workspaceID, Name: "Crew"}); err != nil {
 		return err
 	}
-	parts := scene()
 	for n, p := range parts {
 		base := 0
 		a := models.NewAssignment{

@@ -27,7 +27,7 @@ func TestSlice(t *testing.T) {
 	for transport, plan := range slicePlans() {
 		t.Run(string(transport), func(t *testing.T) {
 			t.Parallel()
-			w := &World{Programs: programs(t, transport), Dir: worldDir(t), Transport: transport, Plan: plan}
+			w := &World{Programs: programs(t, transport), Dir: worldDir(t), Transport: transport, Plan: plan, parts: shortScene()}
 			t.Cleanup(func() {
 				if err := w.Kill(); err != nil {
 					t.Error(err)

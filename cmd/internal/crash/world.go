@@ -42,6 +42,7 @@ type World struct {
 	Transport Transport
 	Plan      []Kill
 
+	parts   []part            // of the scene; all of it where none is named
 	model   *codextest.Server // nil on the fake
 	ledger  *ledger.Ledger
 	control *controller
@@ -86,6 +87,9 @@ func (w *World) Run(ctx context.Context) (out Outcome, err error) {
 
 // Begin makes the world and starts it; nothing is killed yet.
 func (w *World) Begin(ctx context.Context) error {
+	if w.parts == nil {
+		w.parts = scene()
+	}
 	if err := w.build(ctx); err != nil {
 		return err
 	}
@@ -93,7 +97,7 @@ func (w *World) Begin(ctx context.Context) error {
 	if w.ledger, err = open(ctx, w.state()); err != nil {
 		return err
 	}
-	if err := create(ctx, w.ledger, w.repo(), w.state()); err != nil {
+	if err := create(ctx, w.ledger, w.repo(), w.state(), w.parts); err != nil {
 		return err
 	}
 	if w.control, err = control(w.Dir, filepath.Join(w.state(), failpoint.SocketName), w.Plan); err != nil {
@@ -201,7 +205,7 @@ func (w *World) live(ctx context.Context) (settled bool, err error) {
 		if err := p.look(ctx); err != nil {
 			return false, err
 		}
-		e, err := ledgerRows(ctx, ledgerPath(w.state()))
+		e, err := ledgerRows(ctx, ledgerPath(w.state()), w.parts)
 		w.unread = e.Unread
 		return err == nil && settledAs(e), err
 	})
