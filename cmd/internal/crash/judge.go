@@ -26,7 +26,10 @@ func (w *World) Evidence(ctx context.Context) (audit.Evidence, error) {
 		e.Marks, _, _, _ = w.control.result()
 	}
 	if w.model != nil {
-		e.Requests = requestLog(w.model)
+		e.Requests, e.Excusing = requestLog(w.model), []string{string(AppServer)}
+	}
+	if w.Transport == Stdio { // there the app-server is the worker's child
+		e.Excusing = append(e.Excusing, string(Worker))
 	}
 	e.Threads, err = w.threads(ctx)
 	return e, err

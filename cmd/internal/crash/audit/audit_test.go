@@ -74,6 +74,7 @@ func sound() audit.Evidence {
 		},
 		Requests: []audit.Request{{thread, "start", 0, at(1)}, {thread, "start", 1, at(2)}, {thread, "fix", 0, at(12)}, {thread, "fix", 0, at(16)}},
 		Marks:    []audit.Mark{{At: at(14), Point: "turn_answered", Killed: []string{"worker", "temporal"}}},
+		Excusing: []string{"worker"},
 	}
 }
 

@@ -22,6 +22,7 @@ type Evidence struct {
 	Threads       []Thread  // the threads' own histories, as the adapter reads them
 	Requests      []Request // what the model was asked; none on the fake
 	Marks         []Mark
+	Excusing      []string  // processes whose crash may take an answer of the model along
 	Left          []Process // that outlived the world
 }
 

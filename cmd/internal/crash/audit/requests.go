@@ -20,7 +20,7 @@ func requests(e Evidence) []Finding {
 	slices.SortStableFunc(sorted, func(a, b Request) int { return a.At.Compare(b.At) })
 	for _, r := range sorted {
 		k := step{r.ThreadID, r.Prompt, r.Step}
-		if before, twice := last[k]; twice && !excused(e.Marks, before, r.At) {
+		if before, twice := last[k]; twice && !e.excused(before, r.At) {
 			out = append(out, finding(SurplusRequest, r.ThreadID, fmt.Sprintf("step %d of %q was asked for at %s and again at %s, and no crash lies between",
 				r.Step, r.Prompt, before.Format(time.TimeOnly), r.At.Format(time.TimeOnly))))
 		}
@@ -33,9 +33,9 @@ func requests(e Evidence) []Finding {
 // what led to the second.
 const crashWindow = 2 * time.Second
 
-func excused(marks []Mark, from, to time.Time) bool {
-	return slices.ContainsFunc(marks, func(m Mark) bool {
-		takes := slices.ContainsFunc(m.Killed, func(p string) bool { return p == "app-server" || p == "worker" })
+func (e Evidence) excused(from, to time.Time) bool {
+	return slices.ContainsFunc(e.Marks, func(m Mark) bool {
+		takes := slices.ContainsFunc(m.Killed, func(p string) bool { return slices.Contains(e.Excusing, p) })
 		return takes && m.At.After(from.Add(-crashWindow)) && m.At.Before(to)
 	})
 }
