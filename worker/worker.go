@@ -33,6 +33,13 @@ type Options struct {
 	FakePace  time.Duration // how long the fake's agents wait before each step
 	MaxRuns   int           // runs of the node at a time; 0 is no cap
 	Log       *slog.Logger
+	// Notify tells people of alerts from the start on.
+	NotifyCommand string
+	NotifyTimeout time.Duration
+	// Changes brings other settings while the worker runs; nil for none.
+	Changes <-chan Settings
+	// Env reads a variable of the environment, for the notify command.
+	Env func(string) (string, bool)
 	// Ready is called once when the worker serves its queues.
 	Ready func(Info)
 }
@@ -80,6 +87,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	failpoint.Hit(failpoint.NodeStarted)
+	if err := o.Ledger.ConfigureNode(ctx, node.ID, o.MaxRuns, models.ConfigNote{}); err != nil { // it has just read its file
+		return err
+	}
 	return serve(ctx, o, c, node, attributes)
 }
 
@@ -103,6 +113,10 @@ func serve(ctx context.Context, o Options, c client.Client, node models.Node, at
 	g.Go(func() error { return watch.run(ctx) })
 	g.Go(func() error { return hosts.adopt(ctx) })
 	g.Go(func() error { return newHalter(o, n).run(ctx) })
+	settings := &live{}
+	settings.now.Store(&Settings{MaxRuns: o.MaxRuns, NotifyCommand: o.NotifyCommand, NotifyTimeout: o.NotifyTimeout})
+	g.Go(func() error { return settings.follow(ctx, o, node.ID) })
+	g.Go(func() error { return newNotices(o, settings, node.ID).run(ctx) })
 	g.Go(func() error {
 		select {
 		case err := <-fatal:

@@ -27,6 +27,7 @@ func pages() []page {
 	return []page{
 		{"docs/errors.md", func(string) (string, error) { return errorsPage(), nil }},
 		{"README.md", readme},
+		{"docs/operations.md", operations},
 	}
 }
 

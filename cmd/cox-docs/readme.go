@@ -26,7 +26,7 @@ func between(text, name, table string) (string, error) {
 	head, rest, found := strings.Cut(text, begin)
 	_, tail, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return "", fmt.Errorf("README.md lacks the marks %q and %q", begin, end)
+		return "", fmt.Errorf("the page lacks the marks %q and %q", begin, end)
 	}
 	return head + begin + table + end + tail, nil
 }
@@ -78,6 +78,22 @@ func code(words []string) string {
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// operations fills the table of docs/operations.md.
+func operations(before string) (string, error) { return between(before, "reasons", reasonTable()) }
+
+func reasonTable() string {
+	var b strings.Builder
+	b.WriteString("| reason | what holds it | what helps |\n|---|---|---|\n")
+	for _, r := range models.StillReasons() {
+		next := "time does"
+		if r.Next != "" {
+			next = "`" + strings.ReplaceAll(r.Next, ", or ", "` or `") + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Code, r.Meaning, next)
+	}
+	return b.String()
 }
 
 func exitTable() string {

@@ -16,6 +16,8 @@ type planScope struct {
 	ws   models.Workspace
 	one  string // one assignment, or "" for the whole team
 	now  time.Time
+
+	starting bool // read nothing but what starts depend on
 }
 
 // loadPlan reads the planner's input for a team, or for one assignment of it.
@@ -28,12 +30,34 @@ func loadPlan(db *gorm.DB, teamID, assignmentID string, now time.Time) (models.P
 	if err != nil {
 		return models.PlanInput{}, err
 	}
-	s := planScope{db: db, team: team, ws: ws, one: assignmentID, now: now}
-	in := models.PlanInput{
-		Now: now, WorkspaceID: ws.ID, TeamID: team.ID, OneAssignment: assignmentID, Loop: team.Loop, Pause: team.Pause, NodeID: ws.NodeID,
-		OnlyLive: assignmentID != "" || !team.Loop.Enabled || team.Status != models.StatusActive || ws.Status != models.StatusActive,
+	return planScope{db: db, team: team, ws: ws, one: assignmentID, now: now}.load()
+}
+
+// loadStarts is loadPlan for what a team could start, without its live runs and its
+// reviews.
+func loadStarts(db *gorm.DB, teamID string, now time.Time) (models.PlanInput, error) {
+	team, err := get[models.Team](db, "team", teamID)
+	if err != nil {
+		return models.PlanInput{}, err
 	}
-	for _, load := range []func(*models.PlanInput) error{s.node, s.capacity, s.runs, s.reviews, s.starts, s.holds} {
+	ws, err := get[models.Workspace](db, "workspace", team.WorkspaceID)
+	if err != nil {
+		return models.PlanInput{}, err
+	}
+	return planScope{db: db, team: team, ws: ws, now: now, starting: true}.load()
+}
+
+func (s planScope) load() (models.PlanInput, error) {
+	team, ws := s.team, s.ws
+	in := models.PlanInput{
+		Now: s.now, WorkspaceID: ws.ID, TeamID: team.ID, OneAssignment: s.one, Loop: team.Loop, Pause: team.Pause, NodeID: ws.NodeID,
+		OnlyLive: s.one != "" || !team.Loop.Enabled || team.Status != models.StatusActive || ws.Status != models.StatusActive,
+	}
+	loads := []func(*models.PlanInput) error{s.node, s.capacity, s.starts, s.holds}
+	if !s.starting {
+		loads = append(loads, s.runs, s.reviews)
+	}
+	for _, load := range loads {
 		if err := load(&in); err != nil {
 			return in, err
 		}

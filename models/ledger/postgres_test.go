@@ -89,7 +89,7 @@ func TestAnAddressIsCheckedAndItsPasswordNeverTold(t *testing.T) {
 		})
 	}
 	l := open(t, ledger.Options{Path: address, StateDir: home})
-	status, err := l.Status(t.Context())
+	status, err := l.Status(t.Context(), ledger.Sight{})
 	if err != nil || !strings.HasPrefix(l.Path(), "postgres://cox@/postgres?") || status.Ledger != l.Path() {
 		t.Errorf("shown as %s, %s, %v", l.Path(), status.Ledger, err)
 	}

@@ -19,18 +19,21 @@ type Status struct {
 	Reviews       int                   `json:"reviews"`       // undecided handoffs
 	Interventions []models.Intervention `json:"interventions"` // open questions
 	Deferred      []Deferred            `json:"deferred"`
+	Still         []models.Still        `json:"still"` // everything that does not move, with its one reason
 	Pending       Pending               `json:"pending"`
 	Dirty         []DirtyScope          `json:"dirty"`
 }
 
 // TeamStatus counts the assignments of a team by lane.
 type TeamStatus struct {
-	TeamID      string         `json:"team_id"`
-	WorkspaceID string         `json:"workspace_id"`
-	LoopOn      bool           `json:"loop_on"`
-	Adapter     string         `json:"adapter"`
-	MaxRuns     int            `json:"max_concurrent_runs"`
-	Lanes       map[string]int `json:"lanes"`
+	TeamID      string `json:"team_id"`
+	WorkspaceID string `json:"workspace_id"`
+	LoopOn      bool   `json:"loop_on"`
+
+	Pause   *models.LoopPause `json:"pause,omitempty"`
+	Adapter string            `json:"adapter"`
+	MaxRuns int               `json:"max_concurrent_runs"`
+	Lanes   map[string]int    `json:"lanes"`
 }
 
 // Deferred is a startable assignment that the last plan left out, or for which no run
@@ -54,8 +57,9 @@ type DirtyScope struct {
 	Files        int    `json:"files"`
 }
 
-// Status reads everything that `cox status` shows.
-func (l *Ledger) Status(ctx context.Context) (Status, error) {
+// Status reads everything that `cox status` shows. It believes the heartbeats of nodes
+// but for the one that the asker sees.
+func (l *Ledger) Status(ctx context.Context, sight Sight) (Status, error) {
 	s := Status{At: l.Now(), Instance: l.instance, Ledger: l.store.name(), Teams: []TeamStatus{}}
 	db := l.read(ctx)
 	steps := []func() error{
@@ -67,7 +71,8 @@ func (l *Ledger) Status(ctx context.Context) (Status, error) {
 			return db.Table("assignments").Select("id AS assignment_id, team_id, deferred_reason AS reason").
 				Where("deferred_reason <> '' AND status IN ('ready','needs_fix')").Order("id").Find(&s.Deferred).Error
 		},
-		func() error { return l.crowdedOut(ctx, &s) },
+		func() error { return l.standing(ctx, &s, sight) },
+		func() error { s.crowdedOut(); return nil },
 		func() error {
 			return db.Raw(`SELECT (SELECT count(*) FROM commands WHERE state IN ('intended','unknown')) AS commands,
 			  (SELECT count(*) FROM outbox WHERE state IN ('pending','sending')) AS messages,
@@ -97,7 +102,7 @@ func (l *Ledger) teamStatus(ctx context.Context, s *Status) error {
 		return err
 	}
 	for _, t := range teams {
-		ts := TeamStatus{TeamID: t.ID, WorkspaceID: t.WorkspaceID, LoopOn: t.Loop.Enabled, Adapter: t.Loop.AdapterKind, MaxRuns: t.Loop.MaxConcurrentRuns, Lanes: map[string]int{}}
+		ts := TeamStatus{TeamID: t.ID, WorkspaceID: t.WorkspaceID, LoopOn: t.Loop.Enabled, Pause: t.Pause, Adapter: t.Loop.AdapterKind, MaxRuns: t.Loop.MaxConcurrentRuns, Lanes: map[string]int{}}
 		for _, lane := range models.Lanes() {
 			ts.Lanes[lane] = 0
 		}
@@ -141,23 +146,13 @@ func (l *Ledger) TeamEnded(ctx context.Context, teamID string) (bool, error) {
 	return n.Total > 0 && n.Live+n.Runs+n.Commands+n.Messages+n.Unseen == 0, err
 }
 
-// crowdedOut adds the startable assignments of teams whose loop is on for which no run
-// is free. Plans do not store that reason, which changes with every run.
-func (l *Ledger) crowdedOut(ctx context.Context, s *Status) error {
-	for _, t := range s.Teams {
-		if !t.LoopOn || t.Lanes["ready"]+t.Lanes["needs_fix"] == 0 {
-			continue
-		}
-		plan, err := l.PreviewTeam(ctx, t.TeamID)
-		if err != nil {
-			return err
-		}
-		for _, left := range plan.LeftOut {
-			known := func(d Deferred) bool { return d.AssignmentID == left.AssignmentID }
-			if left.Code == "capacity" && !slices.ContainsFunc(s.Deferred, known) {
-				s.Deferred = append(s.Deferred, Deferred{AssignmentID: left.AssignmentID, TeamID: t.TeamID, Reason: left.Reason})
-			}
+// crowdedOut adds the startable assignments for which no run is free. Plans do not
+// store that reason, which changes with every run.
+func (s *Status) crowdedOut() {
+	for _, still := range s.Still {
+		known := func(d Deferred) bool { return d.AssignmentID == still.AssignmentID }
+		if still.Code == "capacity" && !slices.ContainsFunc(s.Deferred, known) {
+			s.Deferred = append(s.Deferred, Deferred{AssignmentID: still.AssignmentID, TeamID: still.TeamID, Reason: still.Reason})
 		}
 	}
-	return nil
 }

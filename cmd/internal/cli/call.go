@@ -20,13 +20,17 @@ type call struct {
 	argument string
 	many     []string // all arguments of a leaf that takes several
 	values   map[string]value
-	mutates  bool        // the command asked the ledger for a change
-	waits    func() *lag // what the change waits for; nil for nothing
+
+	fallbacks map[string]string // the defaults of the leaf's options
+	logs      []*rotatedLog     // logs that this command writes for its children
+	mutates   bool              // the command asked the ledger for a change
+	waits     func() *lag       // what the change waits for; nil for nothing
 }
 
 // begin checks what the parser left and resolves every option of the leaf.
 func (a *app) begin(c *urfave.Context, l leaf) (*call, error) {
-	in := &call{app: a, values: map[string]value{}}
+	in := &call{app: a, values: map[string]value{}, fallbacks: map[string]string{}}
+	a.lenient = l.lenient
 	// first, since an option that came too late would be reported as missing
 	if err := a.flagsFirst(c, l); err != nil {
 		return nil, err
@@ -36,7 +40,7 @@ func (a *app) begin(c *urfave.Context, l leaf) (*call, error) {
 		if err != nil {
 			return nil, err
 		}
-		in.values[o.name] = v
+		in.values[o.name], in.fallbacks[o.name] = v, o.fallback
 	}
 	a.json = in.on("json") || in.raw("format") == formatJSON
 	if err := in.missing(c, l); err != nil {
@@ -151,7 +155,8 @@ func (in *call) log() *slog.Logger {
 		if err := level.UnmarshalText([]byte(in.text("log-level"))); err != nil {
 			level = slog.LevelWarn // the option's words are all levels; this is for a new one
 		}
-		in.logger = slog.New(slog.NewTextHandler(in.io.Err, &slog.HandlerOptions{Level: level}))
+		in.level.Set(level)
+		in.logger = slog.New(slog.NewTextHandler(in.io.Err, &slog.HandlerOptions{Level: &in.level}))
 	}
 	return in.logger
 }

@@ -29,17 +29,20 @@ const (
 	workerReady = 60 * time.Second
 )
 
-// childLog opens the log of a child in the state directory, appended to.
-func childLog(stateDir, name string) (io.WriteCloser, string, error) {
+// childLog opens the log of a child in the state directory, appended to and rotated.
+func (in *call) childLog(stateDir, name string) (io.WriteCloser, string, error) {
 	path := filepath.Join(stateDir, name+".log")
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
 		return nil, path, ledger.StateUnusable(stateDir, err)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) // now, since the rotation opens it at the first line
+	if err == nil {
+		err = f.Close()
+	}
 	if err != nil {
 		return nil, path, ledger.StateUnusable(path, err)
 	}
-	return f, path, nil
+	return in.rotated(path), path, nil
 }
 
 // temporalServer is where the embedded Temporal should be: beside this program,
@@ -63,7 +66,7 @@ func (in *call) startEngine(ctx context.Context, stateDir string, port, uiPort i
 		return nil, engineRecord{}, models.Errorf(models.CodeEngineUnavailable, "the embedded Temporal %s is not installed", server).
 			Hint("put cox-temporal beside cox, or name your own Temporal with --address").Because(err)
 	}
-	log, logPath, err := childLog(stateDir, "temporal")
+	log, logPath, err := in.childLog(stateDir, "temporal")
 	if err != nil {
 		return nil, engineRecord{}, err
 	}
@@ -123,22 +126,15 @@ func (in *call) workerCommand(stateDir string, log io.Writer, extra ...string) (
 	if err != nil {
 		return supervise.Command{}, err
 	}
-	args := append([]string{"worker", "--log-level", in.workerLogLevel()}, extra...)
-	for _, name := range []string{"codex-bin", "codex-home", "transport", "max-runs", "fake-pace", "address", "namespace"} {
-		if in.given(name) {
+	// What the environment and the file say the worker reads by itself, and follows.
+	args := append([]string{"worker"}, extra...)
+	for _, name := range []string{"log-level", "codex-bin", "codex-home", "transport", "max-runs", "fake-pace", "address", "namespace"} {
+		if in.value(name).source == "flag" {
 			args = append(args, "--"+name, in.raw(name))
 		}
 	}
 	env := in.childEnv(map[string]string{"COX_STATE_DIR": stateDir, "COX_DB": paths.DB})
 	return supervise.Command{Name: "cox worker", Path: cox, Args: args, Env: env, Log: log}, nil
-}
-
-// workerLogLevel lets a worker's log say what it does, unless asked otherwise.
-func (in *call) workerLogLevel() string {
-	if in.given("log-level") {
-		return in.text("log-level")
-	}
-	return "info"
 }
 
 // childEnv is this process's environment with some variables replaced.
@@ -161,7 +157,7 @@ func (in *call) childEnv(set map[string]string) []string {
 // caller is patient, because it keeps an engine that may be starting again: then
 // only the time limit is.
 func (in *call) startWorker(ctx context.Context, stateDir string, patient bool) (release func(), err error) {
-	log, logPath, err := childLog(stateDir, "worker")
+	log, logPath, err := in.childLog(stateDir, "worker")
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -27,7 +28,8 @@ func configKeys() []string {
 }
 
 // config reads $XDG_CONFIG_HOME/cox/config.yaml once. A file that is not there
-// is empty; unknown keys and values that are not plain are INVALID_ARGUMENT.
+// is empty; unknown keys and values of another type are INVALID_ARGUMENT, but for the
+// commands that show what is wrong with it.
 func (a *app) config() (map[string]string, error) {
 	if a.file != nil {
 		return a.file, nil
@@ -45,40 +47,90 @@ func (a *app) config() (map[string]string, error) {
 		return nil, models.Invalid("config", "cannot be read").Because(err)
 	}
 	a.file, err = parseConfig(paths.Config, raw)
+	if err != nil && a.lenient {
+		a.problem, err = err, nil
+	}
 	return a.file, err
 }
 
+// parseConfig reads the settings of a file. Everything that is wrong in it is one
+// error, each with its line; the settings that are right are returned all the same.
 func parseConfig(path string, raw []byte) (map[string]string, error) {
 	var doc map[string]any
 	if err := yaml.Unmarshal(raw, &doc); err != nil {
-		return nil, models.Invalid("config", "%s is not a YAML mapping", path).Because(errors.New(yaml.FormatError(err, false, false)))
+		return map[string]string{}, models.Invalid("config", "%s is not a YAML mapping", path).Because(errors.New(yaml.FormatError(err, false, false)))
 	}
-	known, rows, out := configKeys(), keyRows(raw), map[string]string{}
+	flat := flattened(doc)
+	known, rows, out := fileKeys(), keyRows(raw), map[string]string{}
+	var wrong []string
 	var unknown []string
-	for key, v := range doc {
-		if !slices.Contains(known, key) {
+	for _, key := range slices.SortedFunc(maps.Keys(flat), func(a, b string) int { return cmp.Or(rows[a]-rows[b], strings.Compare(a, b)) }) {
+		o, ok := known[key]
+		if !ok {
 			unknown = append(unknown, key)
 			continue
 		}
-		switch v.(type) {
-		case map[string]any, []any:
-			return nil, models.Invalid("config", "%s:%d: %s must be a plain value", path, rows[key], key)
-		case nil:
-		default:
-			out[key] = fmt.Sprint(v)
+		text, err := o.fromFile(flat[key])
+		switch {
+		case err != nil:
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %s", path, rows[key], err))
+		case text != "":
+			out[key] = text
 		}
 	}
 	if len(unknown) > 0 {
-		return nil, unknownKeys(path, unknown, rows, known)
+		return out, unknownKeys(path, unknown, rows, configKeys(), wrong)
+	}
+	if len(wrong) > 0 {
+		return out, models.Invalid("config", "%s", strings.Join(wrong, "; ")).Hint("cox config path names the file; mend it there")
 	}
 	return out, nil
 }
 
+// flattened are the settings by key; a section's are behind its name and a point.
+func flattened(doc map[string]any) map[string]any {
+	out := map[string]any{}
+	for key, v := range doc {
+		section, ok := v.(map[string]any)
+		if !ok || !slices.ContainsFunc(configKeys(), func(known string) bool { return strings.HasPrefix(known, key+".") }) {
+			out[key] = v
+			continue
+		}
+		for name, inner := range section {
+			out[key+"."+name] = inner
+		}
+	}
+	return out
+}
+
+// fileKeys are the options that the file may set, by key.
+func fileKeys() map[string]*option {
+	out := map[string]*option{}
+	for _, o := range fileOptions() {
+		out[o.key] = o
+	}
+	return out
+}
+
+// fromFile checks a value of the file as the flag's would be checked; "" is not set.
+func (o *option) fromFile(v any) (string, error) {
+	switch v.(type) {
+	case map[string]any, []any:
+		return "", fmt.Errorf("%s must be a plain value", o.key)
+	case nil:
+		return "", nil
+	}
+	text := fmt.Sprint(v)
+	if _, err := o.parse(text); err != nil {
+		return "", fmt.Errorf("%s: %s", o.key, strings.TrimPrefix(err.Error(), o.name+": "))
+	}
+	return text, nil
+}
+
 // unknownKeys refuses keys of the file, each with its line and the key that it may
 // mean.
-func unknownKeys(path string, unknown []string, rows map[string]int, known []string) error {
-	slices.SortFunc(unknown, func(a, b string) int { return cmp.Or(rows[a]-rows[b], strings.Compare(a, b)) })
-	said := make([]string, 0, len(unknown))
+func unknownKeys(path string, unknown []string, rows map[string]int, known, more []string) error {
+	said := make([]string, 0, len(unknown)+len(more))
 	for _, key := range unknown {
 		text := fmt.Sprintf("%s:%d: unknown key %s", path, rows[key], key)
 		if near := models.Nearest(key, known); near != "" {
@@ -86,11 +138,12 @@ func unknownKeys(path string, unknown []string, rows map[string]int, known []str
 		}
 		said = append(said, text)
 	}
-	return models.Invalid("config", "%s", strings.Join(said, "; ")).
+	return models.Invalid("config", "%s", strings.Join(append(said, more...), "; ")).
 		Hint("the keys are %s", strings.Join(known, ", ")).With("unknown", unknown)
 }
 
-// keyRows are the lines of a mapping's keys, from 1.
+// keyRows are the lines of a mapping's keys, from 1; those of a section are behind its
+// name and a point.
 func keyRows(raw []byte) map[string]int {
 	rows := map[string]int{}
 	file, err := parser.ParseBytes(raw, 0)
@@ -99,10 +152,18 @@ func keyRows(raw []byte) map[string]int {
 	}
 	for _, doc := range file.Docs {
 		if top, ok := doc.Body.(*ast.MappingNode); ok {
-			for _, pair := range top.Values {
-				rows[pair.Key.GetToken().Value] = pair.Key.GetToken().Position.Line
-			}
+			addRows(rows, "", top)
 		}
 	}
 	return rows
+}
+
+func addRows(rows map[string]int, section string, m *ast.MappingNode) {
+	for _, pair := range m.Values {
+		key := section + pair.Key.GetToken().Value
+		rows[key] = pair.Key.GetToken().Position.Line
+		if inner, ok := pair.Value.(*ast.MappingNode); ok && section == "" {
+			addRows(rows, key+".", inner)
+		}
+	}
 }

@@ -21,7 +21,7 @@ func (a *app) configCommand() *urfave.Command {
 		leaf{
 			name: "show", usage: "show every setting, its value and where it comes from", example: "cox config show --json",
 			about:   "A flag beats the environment, the environment the configuration file, the file the default.",
-			options: shownOptions(), run: configShow,
+			options: shownOptions(), run: configShow, lenient: true,
 		},
 		leaf{name: "path", usage: "print where the configuration file is, or would be", example: "cox config path", run: configPath},
 		leaf{
@@ -33,13 +33,13 @@ func (a *app) configCommand() *urfave.Command {
 
 // fileOptions are the settings that the configuration file may hold.
 func fileOptions() []*option {
-	return slices.DeleteFunc(slices.Concat(settings(), engineOptions(), adapterOptions(), workerOptions()), func(o *option) bool { return o.key == "" })
+	return slices.DeleteFunc(slices.Concat(settings(), engineOptions(), adapterOptions(), workerOptions(), notifyOptions(), logOptions()), func(o *option) bool { return o.key == "" })
 }
 
 // shownOptions are what config show resolves besides the common options: the settings
 // of all commands, so that each can be tried out by its flag.
 func shownOptions() []*option {
-	return slices.Concat(engineOptions(), adapterOptions(), workerOptions(), []*option{workspaceOption(), teamOption(), nodeOption()})
+	return slices.Concat(engineOptions(), adapterOptions(), workerOptions(), notifyOptions(), logOptions(), []*option{workspaceOption(), teamOption(), nodeOption()})
 }
 
 // setting is one line of config show.
@@ -74,7 +74,27 @@ func configShow(_ context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"file": file, "settings": rows}, func(p *printer) { p.settings(rows, file) })
+	doc := fields{"file": file, "settings": rows}
+	in.configProblem(doc)
+	return in.answer(doc, func(p *printer) {
+		p.settings(rows, file)
+		in.toldProblem(p)
+	})
+}
+
+// configProblem puts what is wrong with the file into a document.
+func (in *call) configProblem(doc fields) {
+	if in.problem != nil {
+		doc["config_problem"] = in.problem.Error()
+	}
+}
+
+// toldProblem says what is wrong with the file, and that the rest of it counts.
+func (in *call) toldProblem(p *printer) {
+	if in.problem != nil {
+		p.line("configuration: %s", in.problem)
+		p.line("  what is wrong in it does not count; every other command refuses to run until it is mended")
+	}
 }
 
 func (p *printer) settings(rows []setting, file configFile) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ func loopLeaf() leaf {
 			"lives. Without --team it covers every team, without --workspace every workspace, without --adapter it\n" +
 			"uses that of the cox up that runs here.",
 		example: "cox loop --workspace example-workspace --max-concurrent-runs 2",
-		options: append(append(append(loopOptions(), adapterOptions()...), engineOptions()...), workerOptions()...),
+		options: slices.Concat(loopOptions(), adapterOptions(), engineOptions(), workerOptions(), logOptions()),
 		run:     loop,
 	}
 }
@@ -227,13 +228,16 @@ func orNone(s string) string {
 // loops are the loops that this command turns on.
 type loops struct {
 	*call
-	ledger  *ledger.Ledger
-	teams   []models.Team                  // as this command wrote them last
-	before  map[string]models.LoopSettings // by team, what was there before it
-	told    map[string]int                 // by team, the version of which it was said that the loop is off
-	since   int64                          // the newest event before any loop was on
-	owner   *worker.LoopOwner              // as which this command turned loops on; nil before
-	release func()                         // stops the worker that this command started; nil while another's is used
+	ledger *ledger.Ledger
+	teams  []models.Team                  // as this command wrote them last
+	before map[string]models.LoopSettings // by team, what was there before it
+	told   map[string]int                 // by team, the version of which it was said that the loop is off
+	since  int64                          // the newest event before any loop was on
+	owner  *worker.LoopOwner              // as which this command turned loops on; nil before
+	config *reloading                     // follows the configuration file; nil while no loop is on
+
+	lookedAt time.Time // at the configuration file
+	release  func()    // stops the worker that this command started; nil while another's is used
 }
 
 // probeWait is how long a worker may take to probe an adapter, its sandbox proof

@@ -39,10 +39,14 @@ type app struct {
 	begun  bool     // the options are resolved, so that json is known
 	wrote  bool     // the document has been written
 	logger *slog.Logger
+	level  slog.LevelVar     // of the logger; may change while a command goes on
 	file   map[string]string // the configuration file; nil until read
-	opened *ledger.Ledger    // nil until a command needs it
-	leaves map[*urfave.Command]leaf
-	only   bool // check the command line and do nothing
+
+	lenient bool           // a wrong configuration file is kept as problem, and no failure
+	problem error          // what is wrong with the file; nil for nothing
+	opened  *ledger.Ledger // nil until a command needs it
+	leaves  map[*urfave.Command]leaf
+	only    bool // check the command line and do nothing
 }
 
 // links are the names under which the command lines of the seeds work unchanged

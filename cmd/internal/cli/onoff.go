@@ -20,7 +20,7 @@ func (r *loops) follow(ctx context.Context) error {
 	r.note("loop is on for %s; Ctrl-C turns it off", strings.Join(on, ", "))
 	r.noteHeld()
 	f := newFollower(r.call, r.ledger, on, r.since)
-	err = f.run(ctx, func() (bool, error) { return false, r.needWorker(ctx) })
+	err = f.run(ctx, func() (bool, error) { return false, errors.Join(r.needWorker(ctx), r.reload(ctx)) })
 	if offErr := r.leave(ctx); err != nil || offErr != nil {
 		return errors.Join(err, offErr)
 	}
@@ -50,6 +50,9 @@ func (r *loops) turnOn(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	if r.owner, err = worker.OwnLoops(paths.StateDir); err != nil {
+		return nil, err
+	}
+	if r.config, err = r.followConfig(); err != nil {
 		return nil, err
 	}
 	if r.since, err = newestEvent(ctx, r.ledger); err != nil {

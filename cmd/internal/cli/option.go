@@ -303,6 +303,9 @@ func parseMoment(name, raw string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
+	if day, ok := namedDay(raw, now); ok {
+		return day, nil
+	}
 	if days, ok := strings.CutSuffix(raw, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
 			return now.AddDate(0, 0, -n), nil
@@ -313,6 +316,14 @@ func parseMoment(name, raw string, now time.Time) (time.Time, error) {
 		return time.Time{}, models.Invalid(name, "%q must be a time such as 2006-01-02 or 2006-01-02T15:04:05Z, or how long ago it was, such as 90s, 2h or 7d", raw)
 	}
 	return now.Add(-ago), nil
+}
+
+// namedDay is the beginning of today or yesterday.
+func namedDay(word string, now time.Time) (time.Time, bool) {
+	back := map[string]int{"today": 0, "yesterday": -1}
+	days, known := back[word]
+	y, m, d := now.Local().Date()
+	return time.Date(y, m, d+days, 0, 0, 0, 0, time.Local), known
 }
 
 func parseObject(name, raw string) (map[string]any, error) {

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"coxswain/models"
 	"coxswain/models/ledger"
 	"coxswain/worker"
 )
@@ -13,7 +15,7 @@ func statusLeaf() leaf {
 		name: "status", usage: "show what runs, what waits, and for whom",
 		example: "cox status",
 		options: engineOptions(),
-		run:     status,
+		run:     status, lenient: true,
 	}
 }
 
@@ -26,7 +28,8 @@ func status(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	s, err := l.Status(ctx)
+	pid, running := worker.Running(paths.StateDir)
+	s, err := l.Status(ctx, ledger.Sight{NodeID: ledger.LocalNodeID(paths.StateDir), Working: running})
 	if err != nil {
 		return err
 	}
@@ -34,7 +37,6 @@ func status(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	pid, running := worker.Running(paths.StateDir)
 	engine, found, err := readEngine(paths.StateDir)
 	if err != nil {
 		return err
@@ -43,7 +45,12 @@ func status(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	doc := fields{"status": s, "lag": g, "worker": fields{"running": running, "pid": pid}, "inbox": len(people)}
+	note, notice, err := in.workerNotes(ctx, l, running)
+	if err != nil {
+		return err
+	}
+	doc := fields{"config": note, "notice": notice, "status": s, "lag": g, "worker": fields{"running": running, "pid": pid}, "inbox": len(people)}
+	in.configProblem(doc)
 	if found {
 		doc["engine"] = engine
 	}
@@ -53,6 +60,8 @@ func status(ctx context.Context, in *call) error {
 		} else {
 			p.line("worker: none runs here; what is planned waits. Start one: %s", in.next("up"))
 		}
+		in.toldProblem(p)
+		p.notes(note, notice)
 		p.lag(g)
 		if found {
 			p.line("Temporal: %s   Web UI: %s", engine.Address, engine.UI)
@@ -63,6 +72,38 @@ func status(ctx context.Context, in *call) error {
 			p.line("%s a person: cox %sinbox", counted(len(people), "thing needs", "things need"), in.elsewhere())
 		}
 	})
+}
+
+// workerNotes are what the worker of this host says of its configuration file, and of
+// the last time that it told people something.
+func (in *call) workerNotes(ctx context.Context, l *ledger.Ledger, running bool) (note models.ConfigNote, last *models.Notice, err error) {
+	paths, err := in.paths()
+	if err != nil {
+		return note, nil, err
+	}
+	node := ledger.LocalNodeID(paths.StateDir)
+	if running {
+		if note, err = l.ConfigNote(ctx, node); err != nil {
+			return note, nil, err
+		}
+	}
+	notice, found, err := l.LastNotice(ctx, node)
+	if found {
+		last = &notice
+	}
+	return note, last, err
+}
+
+func (p *printer) notes(note models.ConfigNote, last *models.Notice) {
+	if note.Problem != "" {
+		p.line("worker: keeps its last good settings since %s: %s", when(note.Since), note.Problem)
+	}
+	if len(note.Restart) > 0 {
+		p.line("worker: takes %s over when it is started again", strings.Join(note.Restart, ", "))
+	}
+	if last != nil && last.State == "failed" {
+		p.line("notify: the command failed at %s (%s %s): %s. Try it: cox notify test", when(last.CreatedAt), last.Kind, last.Change, last.Error)
+	}
 }
 
 // lag says what has not reached the workflows, where it should have.
@@ -79,7 +120,10 @@ func (p *printer) status(s ledger.Status, working bool) {
 	rows := [][]any{}
 	for _, t := range s.Teams {
 		loop := "off"
-		if t.LoopOn {
+		switch {
+		case t.Pause != nil:
+			loop = string(t.Pause.Kind)
+		case t.LoopOn:
 			loop = "on"
 		}
 		rows = append(rows, []any{
@@ -112,12 +156,7 @@ func (p *printer) waiting(s ledger.Status, working bool) {
 			p.line("  answer: cox intervention respond --response \"…\" %s", i.ID)
 		}
 	}
-	if len(s.Deferred) > 0 {
-		p.heading("Deferred")
-		for _, d := range s.Deferred {
-			p.line("%s  %s", d.AssignmentID, d.Reason)
-		}
-	}
+	p.still(s.Still)
 	if len(s.Dirty) > 0 {
 		p.heading("Uncommitted work of ended assignments")
 		for _, d := range s.Dirty {
@@ -127,6 +166,27 @@ func (p *printer) waiting(s ledger.Status, working bool) {
 	if w := s.Pending; w.Commands+w.Messages > 0 || w.Wakeups > 0 && working {
 		p.heading("Waiting for the engine")
 		p.line("%s, %s, %s", counted(w.Commands, "command", "commands"), counted(w.Messages, "message", "messages"), counted(w.Wakeups, "wake-up", "wake-ups"))
+	}
+}
+
+// maxStill is how many of the things that do not move are listed for people.
+const maxStill = 40
+
+// still lists what does not move, each with its one reason. Questions stand above.
+func (p *printer) still(all []models.Still) {
+	if len(all) == 0 {
+		return
+	}
+	p.heading("Not moving")
+	for i, s := range all {
+		if i == maxStill {
+			p.line("and %d more: cox status --json", len(all)-i)
+			return
+		}
+		p.line("%s  %s", s.AssignmentID, s.Reason)
+		if s.Next != "" && s.Code != models.StillQuestion {
+			p.line("  next: %s", s.Next)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type leaf struct {
 	example  string // one command line that works
 	argument string // "" none, "ID" one that is required, "[PATH]" one that is optional, "FILE…" one or more
 	hidden   bool
+	lenient  bool // works with a wrong configuration file, and shows what is wrong
 	options  []*option
 	run      func(context.Context, *call) error
 }

@@ -22,7 +22,7 @@ import (
 
 func upLeaf() leaf {
 	options := append(loopOptions()[:5:5], adapterOptions()...)
-	options = append(append(options, engineOptions()...), workerOptions()...)
+	options = slices.Concat(options, engineOptions(), workerOptions(), logOptions())
 	return leaf{
 		name: "up", usage: "start everything: Temporal if none answers, the worker, the loops",
 		about: "Turns on the loops of the teams of the current repository. Ctrl-C stops everything that it started,\n" +
@@ -282,6 +282,11 @@ func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
 	err = f.run(ctx, func() (bool, error) {
 		if err := s.tend(ctx); err != nil {
 			return false, err
+		}
+		if s.loops != nil {
+			if err := s.loops.reload(ctx); err != nil {
+				return false, err
+			}
 		}
 		done, err := allEnded(ctx, l, ids)
 		if done && !ended {

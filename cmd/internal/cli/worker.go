@@ -17,8 +17,27 @@ func workerLeaf() leaf {
 		about: "Runs until it is interrupted. It needs a Temporal that answers: cox up starts one. The SDK's own\n" +
 			"environment configuration (TEMPORAL_ADDRESS, TLS, API key, profiles) works too.",
 		example: "cox worker --address 127.0.0.1:7233",
-		options: append(append(engineOptions(), workerOptions()...), nodeOption()),
+		options: append(append(append(engineOptions(), workerOptions()...), notifyOptions()...), nodeOption(), workerLevel()),
 		run:     runWorker,
+	}
+}
+
+// workerLevel lets a worker's log say what it does, unless asked otherwise.
+func workerLevel() *option {
+	for _, o := range settings() {
+		if o.name == "log-level" {
+			o.fallback, o.common = "info", true
+			return o
+		}
+	}
+	panic("cli: there is no option --log-level")
+}
+
+// notifyOptions say how people are told of what happens.
+func notifyOptions() []*option {
+	return []*option{
+		{name: "notify-command", key: "notify.command", env: []string{"COX_NOTIFY_COMMAND"}, usage: "shell `LINE` that the worker runs once per change: needs_you, all_done, limit_hit, parked; it reads one JSON document from stdin"},
+		{name: "notify-timeout", kind: spanKind, key: "notify.timeout", fallback: "10", env: []string{"COX_NOTIFY_TIMEOUT"}, usage: "`DURATION` after which that command is ended"},
 	}
 }
 
@@ -54,10 +73,15 @@ func runWorker(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	changes, err := in.watchConfig(ctx)
+	if err != nil {
+		return err
+	}
 	return worker.Run(ctx, worker.Options{
 		Ledger: l, StateDir: paths.StateDir, NodeID: node, Engine: engine, Cox: cox,
 		CodexBin: in.text("codex-bin"), CodexHome: in.text("codex-home"), Transport: in.text("transport"),
 		FakePace: in.span("fake-pace"), MaxRuns: in.whole("max-runs"), Log: in.log(),
+		NotifyCommand: in.text("notify-command"), NotifyTimeout: in.span("notify-timeout"), Changes: changes, Env: in.env,
 		Ready: func(i worker.Info) { in.ready(i) },
 	})
 }

@@ -107,7 +107,7 @@ func TestAHealthyLedgerPasses(t *testing.T) {
 	o := options(t)
 	withLedger(t, o)
 	got := examined(t, o)
-	for _, name := range []string{ledgerCheck, integrityCheck, privateCheck, clockCheck, gitCheck, diskCheck} {
+	for _, name := range []string{ledgerCheck, integrityCheck, privateCheck, clockCheck, gitCheck, diskCheck, logsCheck} {
 		want(t, got[name], OK)
 	}
 	want(t, got[workerCheck], Warning, "cox up")

@@ -21,6 +21,7 @@ import (
 const (
 	gitCheck    = "git"
 	diskCheck   = "disk"
+	logsCheck   = "logs"
 	workerCheck = "worker"
 )
 
@@ -133,4 +134,39 @@ func quoted(path string) string {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}
 	return path
+}
+
+// logsMany is how much the logs of a state directory may hold before it is worth a
+// look, in bytes: several times what the default limits keep.
+const logsMany = 2 << 30
+
+// logsFit adds up the logs, the older files of the rotation included.
+func (e *examination) logsFit(context.Context) {
+	all, err := filepath.Glob(filepath.Join(e.Paths.StateDir, "*.log*"))
+	if err != nil {
+		e.warn(logsCheck, "the logs cannot be listed: "+err.Error(), "look into "+e.Paths.StateDir)
+		return
+	}
+	var sum int64
+	largest, size := "", int64(0)
+	for _, path := range all {
+		info, err := os.Lstat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			continue // gone since, or none of ours
+		}
+		sum += info.Size()
+		if info.Size() > size {
+			largest, size = filepath.Base(path), info.Size()
+		}
+	}
+	if largest == "" {
+		e.ok(logsCheck, "none yet in "+e.Paths.StateDir)
+		return
+	}
+	detail := fmt.Sprintf("%d files of %.1f MB in %s, the largest %s", len(all), float64(sum)/(1<<20), e.Paths.StateDir, largest)
+	if sum > logsMany {
+		e.warn(logsCheck, detail, "lower log.max_size, log.max_files or log.max_days: cox config init explains them")
+		return
+	}
+	e.ok(logsCheck, detail)
 }

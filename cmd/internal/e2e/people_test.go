@@ -119,8 +119,9 @@ func interruptWaits(h *home, l *ledger.Ledger) {
 	}
 }
 
-// allStopped stops the whole team at once: the loop is off, the one run that works
-// waits for a person, and its answer lets it finish although the loop stays off.
+// allStopped stops the whole team at once: the one run that works waits for a person,
+// and its answer lets it finish; nothing is reviewed and nothing starts until a person
+// lets the team go on.
 func allStopped(h *home, l *ledger.Ledger) {
 	h.t.Helper()
 	h.assign("halted", "hang_told")
@@ -143,11 +144,23 @@ func allStopped(h *home, l *ledger.Ledger) {
 		h.t.Fatalf("the inbox is %+v", inbox.Inbox)
 	}
 	h.pasted(inbox.Inbox[0].Command)
-	h.becomes("halted", models.AssignmentAccepted)
+	h.becomes("halted", models.AssignmentAwaitingReview)
 	h.oneThread(l, "halted", 1)
 	if a := h.shown("later"); a.Status != models.AssignmentReady {
-		h.t.Errorf("with the loop off a new assignment is %s", a.Status)
+		h.t.Errorf("in a stopped team a new assignment is %s", a.Status)
 	}
+	var again struct{ Stopped ledger.Stopped }
+	h.ok(&again, "stop", "--all")
+	if len(again.Stopped.Loops)+len(again.Stopped.Questions) != 0 {
+		h.t.Errorf("a second stop did %+v", again.Stopped)
+	}
+	var back struct{ Resumed ledger.Resumed }
+	h.ok(&back, "resume", "--all")
+	if len(back.Resumed.Loops) != 1 {
+		h.t.Errorf("resumed %+v", back.Resumed)
+	}
+	h.becomes("halted", models.AssignmentAccepted)
+	h.becomes("later", models.AssignmentAccepted)
 }
 
 // pasted runs a command line of cox as a shell would.

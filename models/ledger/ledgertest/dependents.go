@@ -81,7 +81,7 @@ func vainWait(e *env) {
 	same(e, "names the way out", strings.Contains(refusal.Next, "cox assignment edit --remove-depends-on one two"), true)
 	_, err = e.l.PlanTeam(e.ctx, crew)
 	e.ok(err)
-	status, err := e.l.Status(e.ctx)
+	status, err := e.l.Status(e.ctx, ledger.Sight{})
 	e.ok(err)
 	same(e, "deferred", len(status.Deferred), 1)
 	for _, part := range []string{"one (cancelled)", "next: cox assignment edit --remove-depends-on one two"} {

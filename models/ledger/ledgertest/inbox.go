@@ -163,7 +163,7 @@ func statusCrowded(e *env) {
 	deferred := func() []ledger.Deferred {
 		_, err := e.l.PlanTeam(e.ctx, crew)
 		e.ok(err)
-		s, err := e.l.Status(e.ctx)
+		s, err := e.l.Status(e.ctx, ledger.Sight{})
 		e.ok(err)
 		return s.Deferred
 	}

@@ -94,7 +94,7 @@ func workspaceRestore(e *env) {
 	e.ok(err)
 	_, err = e.l.CreateTeam(e.ctx, ledger.As(ann), ledger.NewTeam{ID: "late", WorkspaceID: space})
 	same(e, "the next command", e.refused(models.CodeInvalidArgument, err).Next, "cox workspace restore "+space)
-	s, err := e.l.Status(e.ctx)
+	s, err := e.l.Status(e.ctx, ledger.Sight{})
 	e.ok(err)
 	same(e, "teams in the status", len(s.Teams), 0)
 	_, err = e.l.RestoreWorkspace(e.ctx, ledger.As(agentA), space)

@@ -15,7 +15,7 @@ type Opener func(t *testing.T, clock ledger.Clock) *ledger.Ledger
 func Suite(t *testing.T, open Opener) {
 	for _, group := range []map[string]func(*env){
 		setupTests(), assignmentTests(), claimTests(), runTests(), handoffTests(), reviewTests(), stopTests(),
-		dependentTests(), loopTests(), pauseTests(), interventionTests(), managedTests(), secretTests(), textTests(), requestTests(), contentionTests(), planTests(),
+		dependentTests(), loopTests(), pauseTests(), alertTests(), interventionTests(), managedTests(), secretTests(), textTests(), requestTests(), contentionTests(), planTests(),
 		briefTests(), attentionTests(), snapshotTests(),
 		interruptTests(), steerTests(), runLogTests(), inboxTests(), lagTests(),
 		settingsTests(),

@@ -1,0 +1,163 @@
+package models
+
+import (
+	"fmt"
+	"time"
+)
+
+// StillReason is one answer to the question why something does not move.
+type StillReason struct {
+	Code    string // as Still.Code
+	Meaning string // for the documents
+	Next    string // what a person may do, "" for wait
+}
+
+// The codes of reasons that do not come from the planner's left out starts.
+const (
+	StillNoWorker   = "no_worker"
+	StillEngineAway = "engine_away"
+	StillStopped    = "stopped"
+	StillQuestion   = "question"
+	StillUnasked    = "unasked"
+	StillReview     = "review"
+	StillRetry      = "retry"
+	StillMessage    = "message"
+	StillOutside    = "outside"
+	StillQueued     = "queued"
+)
+
+// StillReasons are all reasons, in the order in which the first that holds is told. A
+// new reason gets its row here and its case in WhyStill.
+func StillReasons() []StillReason {
+	return []StillReason{
+		{StillQuestion, "a question about it waits for a person", "cox intervention respond"},
+		{StillUnasked, "it waits for a person whom nobody asked", "cox assignment cancel, or cox run logs"},
+		{StillStopped, "a person stopped its team", "cox resume"},
+		{StillReview, "its handoff waits for a decision", "cox review accept"},
+		{"dependency", "it depends on work that is not accepted", "cox assignment show"},
+		{"run_open", "an earlier run or command of it has not ended", ""},
+		{"start_failed", "its start failed too often", "cox intervention respond"},
+		{"back_off", "its start failed and is tried again at a time", ""},
+		{"usage_limit", "the account's usage limit holds it until its reset", ""},
+		{"breaker", "it, or its team, was parked after identical failures", "cox inbox"},
+		{"cap", "it has used up what its workspace allows one assignment", "cox inbox"},
+		{"path", "other work holds paths that it needs", ""},
+		{"paused", "a person paused its loop", "cox loop resume"},
+		{"loop_off", "the loop of its team is off", "cox loop"},
+		{"adapter", "the adapter cannot be had, or was not asked yet", "cox doctor"},
+		{"capacity", "every run of the node, the workspace or the team is taken", ""},
+		{StillNoWorker, "no worker of its node runs", "cox up"},
+		{StillEngineAway, "Temporal does not answer the worker", "cox up"},
+		{StillRetry, "it is tried again at a time", ""},
+		{StillMessage, "its message could not be sent yet", "cox run logs"},
+		{StillOutside, "somebody whom no node manages has claimed it", "cox run show"},
+		{StillQueued, "it is about to start", ""},
+	}
+}
+
+// Still is something that does not move, with the one reason that counts.
+type Still struct {
+	AssignmentID string           `json:"assignment_id"`
+	TeamID       string           `json:"team_id"`
+	RunID        string           `json:"run_id,omitempty"`
+	Status       AssignmentStatus `json:"status"`
+	Code         string           `json:"code"` // of StillReasons
+	Reason       string           `json:"reason"`
+	Next         string           `json:"next,omitempty"` // the command that helps; "" where only time does
+}
+
+// StillFacts is what the reason of one assignment is composed from.
+type StillFacts struct {
+	AssignmentID string
+	TeamID       string
+	Status       AssignmentStatus
+	Pause        *LoopPause    // of its team
+	Question     *Intervention // the oldest open one about it
+	Reviewer     string        // whose decision its handoff waits for
+	HandoffID    string
+	Left         *LeftOut   // why the planner starts it not, nil when it would
+	RunID        string     // of its open run, "" without one
+	Managed      bool       // by a node
+	TurnActive   bool       // a turn of the run goes on
+	RetryAt      *time.Time // when an open command or message is tried again; nil for at once
+	MessageWhy   string     // why the message was not sent yet
+	WorkerAway   bool       // the node that would move it is silent
+	EngineAway   bool
+}
+
+// WhyStill composes the one reason why an assignment does not move; false when it
+// moves, or has ended. What only a person can change goes before what the machine is
+// about to do.
+func WhyStill(f StillFacts) (Still, bool) {
+	s := Still{AssignmentID: f.AssignmentID, TeamID: f.TeamID, RunID: f.RunID, Status: f.Status}
+	if f.Status.Terminal() {
+		return s, false
+	}
+	for _, rule := range []func(StillFacts, *Still){stillForPerson, stillForStart, stillForMachine} {
+		if rule(f, &s); s.Code != "" {
+			return s, true
+		}
+	}
+	return s, false
+}
+
+func (s *Still) because(code, next, format string, args ...any) {
+	s.Code, s.Next, s.Reason = code, next, fmt.Sprintf(format, args...)
+}
+
+// stillForPerson finds what waits for a person or for an integrator's decision.
+func stillForPerson(f StillFacts, s *Still) {
+	switch {
+	case f.Question != nil:
+		s.because(StillQuestion, "cox intervention respond --response \"…\" "+f.Question.ID, "waits for a person (%s): %s", f.Question.Kind, f.Question.Prompt)
+	case f.Status == AssignmentAwaitingHuman || f.Status == AssignmentAwaitingApproval:
+		s.because(StillUnasked, "cox assignment show "+f.AssignmentID, "waits for a person, and no question about it is open")
+	case f.Pause.Stopped() && !f.TurnActive:
+		s.because(StillStopped, f.Pause.Next(f.TeamID), "its team is %s", f.Pause.Why())
+	case f.Status == AssignmentAwaitingReview:
+		s.because(StillReview, "cox review accept "+f.HandoffID, "its handoff waits for a decision by %s", f.Reviewer)
+	}
+}
+
+// stillForStart says why the planner does not start it.
+func stillForStart(f StillFacts, s *Still) {
+	if f.Left == nil || f.RunID != "" {
+		return
+	}
+	next := ""
+	switch f.Left.Code {
+	case "dependency", "run_open", "start_failed":
+		next = "cox assignment show " + f.AssignmentID
+	case "paused":
+		next = f.Pause.Next(f.TeamID)
+	case "loop_off":
+		next = "cox loop --team " + f.TeamID
+	case "breaker", "cap":
+		next = "cox inbox"
+	case "adapter":
+		next = "cox doctor"
+		if f.WorkerAway {
+			return // which is why it was not asked
+		}
+	}
+	s.because(f.Left.Code, next, "%s", f.Left.Reason)
+}
+
+// stillForMachine says why what the machine should do is not done.
+func stillForMachine(f StillFacts, s *Still) {
+	switch {
+	case f.RunID != "" && !f.Managed:
+		s.because(StillOutside, "cox run show "+f.RunID, "claimed by somebody whom no node manages")
+	case f.WorkerAway:
+		s.because(StillNoWorker, "cox up", "no worker of its node runs")
+	case f.TurnActive:
+	case f.EngineAway:
+		s.because(StillEngineAway, "cox up", "Temporal does not answer the worker")
+	case f.MessageWhy != "":
+		s.because(StillMessage, "cox run logs "+f.RunID, "its message was not sent yet: %s", f.MessageWhy)
+	case f.RetryAt != nil:
+		s.because(StillRetry, "", "tried again at %s", f.RetryAt.UTC().Format("15:04:05Z"))
+	case f.RunID == "" && f.Left == nil && f.Status.Startable():
+		s.because(StillQueued, "", "about to start")
+	}
+}
