@@ -258,7 +258,7 @@ func (w *World) plantLateWrite(t *testing.T, e audit.Evidence) {
 	w.change(t, func(db *gorm.DB) error {
 		return db.Create(&models.Event{
 			ID: "evt_planted", WorkspaceID: r.WorkspaceID, TeamID: r.TeamID, AssignmentID: r.AssignmentID, RunID: r.ID,
-			Type: models.EventRunHeartbeat, Status: models.EventObserved, ActorID: r.ActorID, ActorRole: models.RoleAgent, CreatedAt: r.StartedAt,
+			Type: models.EventRunHeartbeat, Status: models.EventObserved, ActorID: r.ActorID, ActorRole: models.RoleAgent, Payload: map[string]any{}, CreatedAt: r.StartedAt,
 		}).Error
 	})
 }
