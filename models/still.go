@@ -30,13 +30,13 @@ const (
 // new reason gets its row here and its case in WhyStill.
 func StillReasons() []StillReason {
 	return []StillReason{
-		{StillQuestion, "a question about it waits for a person", "cox intervention respond"},
-		{StillUnasked, "it waits for a person whom nobody asked", "cox assignment cancel, or cox run logs"},
+		{StillQuestion, "a question about it waits for a person", `cox intervention respond --response "…" ID`},
+		{StillUnasked, "it waits for a person whom nobody asked", `cox assignment cancel --reason "…" ID, or cox run logs ID`},
 		{StillStopped, "a person stopped its team", "cox resume"},
-		{StillReview, "its handoff waits for a decision", "cox review accept"},
-		{"dependency", "it depends on work that is not accepted", "cox assignment show"},
+		{StillReview, "its handoff waits for a decision", "cox review accept ID"},
+		{"dependency", "it depends on work that is not accepted", "cox assignment show ID"},
 		{"run_open", "an earlier run or command of it has not ended", ""},
-		{"start_failed", "its start failed too often", "cox intervention respond"},
+		{"start_failed", "its start failed too often", `cox intervention respond --response "…" ID`},
 		{"back_off", "its start failed and is tried again at a time", ""},
 		{"usage_limit", "the account's usage limit holds it until its reset", ""},
 		{"breaker", "it, or its team, was parked after identical failures", "cox inbox"},
@@ -49,8 +49,8 @@ func StillReasons() []StillReason {
 		{StillNoWorker, "no worker of its node runs", "cox up"},
 		{StillEngineAway, "Temporal does not answer the worker", "cox up"},
 		{StillRetry, "it is tried again at a time", ""},
-		{StillMessage, "its message could not be sent yet", "cox run logs"},
-		{StillOutside, "somebody whom no node manages has claimed it", "cox run show"},
+		{StillMessage, "its message could not be sent yet", "cox run logs ID"},
+		{StillOutside, "somebody whom no node manages has claimed it", "cox run show ID"},
 		{StillQueued, "it is about to start", ""},
 	}
 }
