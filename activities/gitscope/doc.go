@@ -3,6 +3,7 @@
 //
 //	a person's path ──Discover──▶ Repo ──▶ the ledger (root, common directory)
 //	the ledger      ──Open──────▶ Repo ──▶ Head, DefaultBranch, Dirty, DiffStat, Diff
+//	                                └────▶ LookAtWorktree, AddWorktree, Leftover, RemoveWorktree, DropBranch
 //
 // Invariants:
 //
@@ -15,8 +16,10 @@
 //     helper, whatever the repository's configuration says.
 //   - Git sees a fixed environment and, besides the repository's own, no
 //     configuration: neither the user's nor the system's, and no token.
-//   - Nothing here writes into a repository: no lock, no index refresh, no
+//   - Looking writes nothing into a repository: no lock, no index refresh, no
 //     object. Untracked files are compared through a private copy of the index.
+//     AddWorktree, RemoveWorktree and DropBranch write the worktree and branch that
+//     they are about, and nothing else.
 //   - Time, output and memory are bounded; what was left out is counted.
 //
 // Errors are models.Error: INVALID_ARGUMENT for a path, pattern or commit that

@@ -57,6 +57,9 @@ type command struct {
 	env   []string // besides environment()
 	args  []string
 	input io.Reader // standard input; nil is none
+
+	timeout time.Duration // CommandTimeout when 0
+	held    *os.File      // stays open until the command and all it started have ended
 }
 
 // exit is a command that git itself ended with an error.
@@ -95,11 +98,14 @@ var errEnough = errors.New("enough output")
 // stream runs the command and hands its output to read. The error of read wins
 // over that of the command.
 func (c command) stream(ctx context.Context, read func(io.Reader) error) error {
-	limited, cancel := context.WithTimeout(ctx, CommandTimeout)
+	limited, cancel := context.WithTimeout(ctx, c.limit())
 	defer cancel()
 	cmd := exec.CommandContext(limited, "git", append(protections(), c.args...)...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = c.dir, append(environment(), c.env...), time.Second
 	cmd.Stdin = c.input
+	if c.held != nil {
+		cmd.ExtraFiles = []*os.File{c.held}
+	}
 	stderr := &prefix{limit: maxStderr}
 	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()
@@ -128,6 +134,13 @@ func (c command) stream(ctx context.Context, read func(io.Reader) error) error {
 	return c.exitError(waitErr, stderr.String())
 }
 
+func (c command) limit() time.Duration {
+	if c.timeout > 0 {
+		return c.timeout
+	}
+	return CommandTimeout
+}
+
 func (c command) startError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return c.timeError(ctx)
@@ -142,7 +155,7 @@ func (c command) timeError(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return models.Errorf(models.CodeInterrupted, "git %s was given up", c.args[0]).Because(err)
 	}
-	return models.Errorf(models.CodeInternal, "git %s took longer than %s", c.args[0], CommandTimeout).With("dir", c.dir)
+	return models.Errorf(models.CodeInternal, "git %s took longer than %s", c.args[0], c.limit()).With("dir", c.dir)
 }
 
 func (c command) exitError(err error, stderr string) error {
