@@ -42,7 +42,7 @@ func (c *Control) ClaimRun(ctx context.Context, in ClaimInput) (wanted bool, err
 // startPrompt renders what the claim will be: the run as it will stand.
 func startPrompt(ctx context.Context, l *ledger.Ledger, w ledger.Work, in ClaimInput) (string, error) {
 	run := w.Run
-	run.WorktreePath, run.Branch, run.BaseCommit = w.Workspace.RepoRoot, in.Branch, in.BaseCommit
+	run.WorktreePath, run.Branch, run.BaseCommit = w.Folder(), in.Branch, in.BaseCommit
 	a := w.Assignment
 	a.Revision++ // the claim raises it
 	work := prompts.WorkOf(a, run, w.Command.ID)

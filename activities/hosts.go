@@ -44,15 +44,52 @@ func (c NodeConfig) ThreadSpec(s ledger.Spec, access ledger.Access) (codex.Threa
 	}
 	env := map[string]string{"COX_BINDING_TOKEN": s.Token, "COX_STATE_DIR": c.StateDir}
 	maps.Copy(env, access.Env)
+	deny := slices.Concat([]string{c.StateDir}, access.Private, c.Deny)
+	if s.Workspace.Settings.WorktreeRoot != "" { // else it lies below the state directory
+		deny = append(deny, c.worktrees(s.Workspace))
+	}
 	return codex.ThreadSpec{
-		CWD: s.Workspace.RepoRoot, Model: s.Team.Loop.Model, DeveloperInstructions: text,
+		CWD: s.Folder(), Model: s.Team.Loop.Model, DeveloperInstructions: text,
 		Writable:  s.Binding.Kind == models.BindingWorker,
-		DenyPaths: slices.Concat([]string{c.StateDir}, access.Private, c.Deny), TempDir: tmp,
+		DenyPaths: deny, ReadPaths: c.readable(s), TempDir: tmp,
+		ProjectConfig: trusted(s),
 		MCP: codex.MCPServer{
 			Name: prompts.ServerName, Command: c.Cox, Args: []string{"mcp"},
 			Env: env,
 		},
 	}, nil
+}
+
+// trusted tells whether the workspace's owner lets Codex read the project's own
+// configuration.
+func trusted(s ledger.Spec) bool {
+	return s.Workspace.Settings.ProjectConfig == models.ProjectConfigTrusted
+}
+
+// readable are folders below the denied ones that a thread may read all the same: an
+// integrator reviews the worktrees of its workspace.
+func (c NodeConfig) readable(s ledger.Spec) []string {
+	if s.Binding.Kind != models.BindingIntegrator {
+		return nil
+	}
+	dir := c.worktrees(s.Workspace)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil // nothing to review there
+	}
+	return []string{dir}
+}
+
+// worktrees is the folder above the worktrees of a workspace.
+func (c NodeConfig) worktrees(w models.Workspace) string {
+	return filepath.Join(c.worktreeRoot(w), models.SafeName(w.ID))
+}
+
+// worktreeRoot is the folder above all worktrees.
+func (c NodeConfig) worktreeRoot(w models.Workspace) string {
+	if w.Settings.WorktreeRoot != "" {
+		return w.Settings.WorktreeRoot
+	}
+	return filepath.Join(c.StateDir, "worktrees")
 }
 
 // tempDir is the one writable temporary folder of a binding's thread.
@@ -62,15 +99,18 @@ func (c NodeConfig) tempDir(bindingID string) string { return filepath.Join(c.Te
 // to what Codex itself would pass on.
 const projectDocLimit = 2 * prompts.MaxProjectDoc
 
-// developerInstructions are the standing instructions, with the project's
-// AGENTS.md, since Codex reads it only in projects that it trusts.
+// developerInstructions are the standing instructions, with the project's AGENTS.md
+// unless Codex reads it itself, as it does in projects that it trusts.
 func developerInstructions(s ledger.Spec) (string, error) {
 	in := prompts.DeveloperInput{Role: models.RoleAgent, ActorID: s.Binding.ActorID, WorkspaceID: s.Workspace.ID, TeamID: s.Team.ID}
 	if s.Binding.Kind == models.BindingIntegrator {
 		in.Role = models.RoleIntegrator
 	}
 	for _, name := range []string{"AGENTS.override.md", "AGENTS.md"} {
-		text, ok := readBounded(filepath.Join(s.Workspace.RepoRoot, name), projectDocLimit)
+		if trusted(s) {
+			break
+		}
+		text, ok := readBounded(filepath.Join(s.Folder(), name), projectDocLimit)
 		if ok {
 			in.ProjectDocPath, in.ProjectDoc = name, text
 			break

@@ -47,7 +47,7 @@ func (n *Node) StartThread(ctx context.Context, in CommandInput) (Started, error
 	}
 	failpoint.Hit(failpoint.ThreadBegun)
 	out := Started{Owner: own, ThreadID: w.Binding.ThreadID}
-	if out.BaseCommit, out.Branch, err = Head(ctx, w.Workspace); err != nil {
+	if out.BaseCommit, out.Branch, err = startPoint(ctx, w); err != nil {
 		return n.startFailed(ctx, in.CommandID, own, err)
 	}
 	if out.ThreadID != "" {
@@ -73,6 +73,16 @@ func (n *Node) StartThread(ctx context.Context, in CommandInput) (Started, error
 	}
 	out.Closed = out.ThreadID == ""
 	return out, nil
+}
+
+// startPoint is the commit that a run's changes are compared with and the branch it
+// works on: where a worktree's branch began, however many runs it has had, or what is
+// checked out in the workspace.
+func startPoint(ctx context.Context, w ledger.Work) (commit, branch string, err error) {
+	if w.Worktree.State.Exists() {
+		return w.Worktree.BaseCommit, w.Worktree.Branch, nil
+	}
+	return Head(ctx, w.Workspace)
 }
 
 // startFailed records that an attempt did nothing in the world.
@@ -209,8 +219,8 @@ type ScopeInput struct {
 	AssignmentID string `json:"assignment_id"`
 }
 
-// InspectScope records what an ended assignment left uncommitted in its allowed
-// paths.
+// InspectScope records what an ended assignment left uncommitted: in its worktree, or
+// in its allowed paths where it had none.
 func (n *Node) InspectScope(ctx context.Context, in ScopeInput) error {
 	failpoint.Hit(failpoint.ScopeInspecting)
 	a, err := n.Ledger.Assignment(ctx, in.AssignmentID)
@@ -221,22 +231,37 @@ func (n *Node) InspectScope(ctx context.Context, in ScopeInput) error {
 	if err != nil {
 		return failure(err)
 	}
-	var files []string
-	more := 0
-	if w.GitCommonDir != "" {
-		repo, err := gitscope.Open(w.RepoRoot, w.GitCommonDir)
-		if err != nil {
-			return failure(err)
-		}
-		if files, more, err = repo.Dirty(ctx, a.AllowedPaths); err != nil {
-			return failure(err)
-		}
+	files, more, err := n.uncommitted(ctx, w, a)
+	if err != nil {
+		return failure(err)
 	}
 	if err := n.Ledger.RecordDirt(ctx, a.ID, files, more); err != nil {
 		return failure(err)
 	}
 	failpoint.Hit(failpoint.ScopeRecorded)
 	return failure(n.removeTemp(ctx, a.ActiveRunID))
+}
+
+func (n *Node) uncommitted(ctx context.Context, w models.Workspace, a models.Assignment) (files []string, more int, err error) {
+	if w.GitCommonDir == "" {
+		return nil, 0, nil
+	}
+	tree, found, err := n.Ledger.Worktree(ctx, a.ID)
+	if err != nil {
+		return nil, 0, err
+	}
+	if found {
+		if !tree.State.Exists() {
+			return nil, 0, nil
+		}
+		left, err := n.inspectWorktree(ctx, w, tree)
+		return left.Files, left.More, err
+	}
+	repo, err := gitscope.Open(w.RepoRoot, w.GitCommonDir)
+	if err != nil {
+		return nil, 0, err
+	}
+	return repo.Dirty(ctx, a.AllowedPaths)
 }
 
 // removeTemp removes the temporary folder of an ended assignment's thread.

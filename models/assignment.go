@@ -79,6 +79,7 @@ type Assignment struct {
 	AllowedPaths       []string         `json:"allowed_paths" gorm:"serializer:json"`            // workspace-relative patterns; none means the whole workspace
 	AcceptanceCriteria []string         `json:"acceptance_criteria" gorm:"serializer:json"`
 	DependsOn          []string         `json:"depends_on" gorm:"-"` // assignments that must be accepted first
+	Worktree           *bool            `json:"worktree,omitempty"`  // whether its runs work in a worktree of their own; nil is as the workspace says
 	Metadata           map[string]any   `json:"metadata" gorm:"serializer:json"`
 	HandoffEventID     string           `json:"handoff_event_id,omitempty"` // the undecided handoff
 	SupersededBy       string           `json:"superseded_by,omitempty"`
@@ -98,6 +99,7 @@ type NewAssignment struct {
 	AllowedPaths       []string
 	AcceptanceCriteria []string
 	DependsOn          []string
+	Worktree           *bool // nil is as the workspace says
 	Metadata           map[string]any
 }
 

@@ -17,6 +17,8 @@ type AssignmentPatch struct {
 	DependsOn          *[]string      `json:"depends_on,omitempty"` // replaces all
 	AddDependsOn       []string       `json:"add_depends_on,omitempty"`
 	RemoveDependsOn    []string       `json:"remove_depends_on,omitempty"`
+	Worktree           *bool          `json:"worktree,omitempty"`         // until the first run
+	ReplaceWorktree    bool           `json:"replace_worktree,omitempty"` // Worktree is it, also when nil
 	Metadata           map[string]any `json:"metadata,omitempty"`         // merged by key; a nil value removes the key
 	ReplaceMetadata    bool           `json:"replace_metadata,omitempty"` // Metadata is all of it
 }
@@ -25,7 +27,7 @@ type AssignmentPatch struct {
 func PatchTo(n NewAssignment) AssignmentPatch {
 	return AssignmentPatch{
 		Title: &n.Title, Priority: &n.Priority, AllowedPaths: &n.AllowedPaths, AcceptanceCriteria: &n.AcceptanceCriteria,
-		DependsOn: &n.DependsOn, Metadata: n.Metadata, ReplaceMetadata: true,
+		DependsOn: &n.DependsOn, Worktree: n.Worktree, ReplaceWorktree: true, Metadata: n.Metadata, ReplaceMetadata: true,
 	}
 }
 
@@ -34,7 +36,10 @@ func PatchTo(n NewAssignment) AssignmentPatch {
 func (p AssignmentPatch) Over(a Assignment) (NewAssignment, error) {
 	n := NewAssignment{
 		ID: a.ID, WorkspaceID: a.WorkspaceID, TeamID: a.TeamID, Title: a.Title, Priority: a.Priority,
-		AllowedPaths: a.AllowedPaths, AcceptanceCriteria: a.AcceptanceCriteria, Metadata: p.metadata(a.Metadata),
+		AllowedPaths: a.AllowedPaths, AcceptanceCriteria: a.AcceptanceCriteria, Worktree: a.Worktree, Metadata: p.metadata(a.Metadata),
+	}
+	if p.Worktree != nil || p.ReplaceWorktree {
+		n.Worktree = p.Worktree
 	}
 	replace(&n.Title, p.Title)
 	replace(&n.Priority, p.Priority)
@@ -89,6 +94,7 @@ func ChangedFields(before, after Assignment) []string {
 		{"allowed_paths", slices.Equal(before.AllowedPaths, after.AllowedPaths)},
 		{"acceptance_criteria", slices.Equal(before.AcceptanceCriteria, after.AcceptanceCriteria)},
 		{"depends_on", slices.Equal(before.DependsOn, after.DependsOn)},
+		{"worktree", sameChoice(before.Worktree, after.Worktree)},
 		{"metadata", len(before.Metadata)+len(after.Metadata) == 0 || reflect.DeepEqual(before.Metadata, after.Metadata)},
 	} {
 		if !f.same {
@@ -98,20 +104,34 @@ func ChangedFields(before, after Assignment) []string {
 	return out
 }
 
+func sameChoice(a, b *bool) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
 // CheckEdit refuses changes to an assignment's contract that would come too late:
 //
 //   - an ended assignment keeps its record, nothing of it may change;
 //   - while an agent works on it or its handoff waits for a decision, only the
 //     priority may change, which orders starts and which no agent works by;
 //   - before its first start, while it is blocked, and between a review that asks
-//     for a fix and the next run, everything may change.
+//     for a fix and the next run, everything may change, but for where its runs work
+//     once a worker has begun: its thread's folder stays.
 //
 // A start that is planned but has not claimed the assignment is no obstacle: the
 // claim names the revision and is refused, and the loop plans anew. Error:
 // INVALID_ARGUMENT.
 func CheckEdit(a Assignment, changed []string) error {
 	switch a.Status {
-	case AssignmentProposed, AssignmentReady, AssignmentNeedsFix, AssignmentBlocked:
+	case AssignmentNeedsFix:
+		if slices.Contains(changed, "worktree") {
+			return Invalid("worktree", "assignment %q has begun; where it works may not change any more", a.ID).
+				With("status", string(a.Status)).Hint("cox assignment supersede replaces it by a new one")
+		}
+		return nil
+	case AssignmentProposed, AssignmentReady, AssignmentBlocked:
 		return nil
 	default:
 	}

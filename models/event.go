@@ -84,6 +84,12 @@ const (
 	EventAttentionRaised       = "attention_raised"
 	EventAttentionSettled      = "attention_settled"
 	EventWorkflowsRecovered    = "workflows_recovered"
+	EventWorktreeCreated       = "worktree_created"
+	EventWorktreeLost          = "worktree_lost"
+	EventWorktreeKept          = "worktree_kept"
+	EventWorktreeRemoval       = "worktree_removal_requested"
+	EventWorktreeRemoved       = "worktree_removed"
+	EventHookEnded             = "hook_ended"
 )
 
 // ReservedEventTypes are the types that append_event refuses, besides those
@@ -100,6 +106,7 @@ func ReservedEventTypes() []string {
 		EventWorkspaceArchived, EventWorkspaceRestored, EventWorkspaceConfigured, EventTeamCreated, EventActorRegistered, EventNodeStarted,
 		EventTaskVanished, EventSecretRefused, EventHumanBriefUpdated, EventAttentionRaised,
 		EventAttentionSettled, EventWorkflowsRecovered,
+		EventWorktreeCreated, EventWorktreeLost, EventWorktreeKept, EventWorktreeRemoval, EventWorktreeRemoved, EventHookEnded,
 	}
 }
 
@@ -146,6 +153,7 @@ type PendingReview struct {
 	HeadCommit     string   `json:"head_commit"`
 	BaseCommit     string   `json:"base_commit"`
 	WorktreePath   string   `json:"worktree_path"`
+	Branch         string   `json:"branch"`
 	Nudges         int      `json:"nudges"` // reminders to the integrator so far
 	InteractiveURL string   `json:"interactive_url"`
 

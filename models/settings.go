@@ -27,6 +27,8 @@ type WorkspaceSettings struct {
 	MaxAttempts int   `json:"max_attempts"` // runs; 10
 	MaxTokens   int64 `json:"max_tokens"`   // none
 	MaxTime     Span  `json:"max_time"`     // that its turns took, together; none
+
+	IsolationSettings
 }
 
 // DefaultWorkspaceSettings are those of a workspace whose owner never set any.
@@ -34,6 +36,7 @@ func DefaultWorkspaceSettings() WorkspaceSettings {
 	return WorkspaceSettings{
 		StallTimeout: Span(5 * time.Minute), TurnSilenceTimeout: Span(15 * time.Minute), TurnTotalTimeout: Span(time.Hour),
 		OnStall: OnStallAsk, MaxTurns: 50, MaxAttempts: 10,
+		IsolationSettings: DefaultIsolation(),
 	}
 }
 

@@ -18,7 +18,7 @@ type SettingKey struct {
 // WorkspaceSettingKeys are all settings of a workspace in the order in which they
 // are shown. A new setting is a field and a row here.
 func WorkspaceSettingKeys() []SettingKey {
-	return []SettingKey{
+	return append([]SettingKey{
 		spanSetting("stall_timeout", "a turn without progress for so long is stalled; 0 never",
 			func(s *WorkspaceSettings) *Span { return &s.StallTimeout }),
 		spanSetting("turn_silence_timeout", "the same for a turn without any sign of life",
@@ -35,7 +35,7 @@ func WorkspaceSettingKeys() []SettingKey {
 			func(s *WorkspaceSettings) *int64 { return &s.MaxTokens }),
 		spanSetting("max_time", "the same for the time that its turns took",
 			func(s *WorkspaceSettings) *Span { return &s.MaxTime }),
-	}
+	}, isolationKeys()...)
 }
 
 func spanSetting(name, usage string, field func(*WorkspaceSettings) *Span) SettingKey {

@@ -41,10 +41,16 @@ func (a *assignment) run(ctx workflow.Context) error {
 	}
 }
 
-// step does what the look found: a command, the last look at the scope, the end,
-// or a rest.
+// step does what the look found: a hook, a command with what it needs first, the last
+// look at the scope, the worktree's removal, the end, or a rest.
 func (a *assignment) step(ctx workflow.Context, look activities.AssignmentLook) (done bool, err error) {
 	switch {
+	case look.Step.HookID != "":
+		return false, a.effect(ctx, look.Step.NodeID, "run hook", node.RunHook, activities.HookInput{ID: look.Step.HookID})
+	case look.Step.Prepare:
+		return false, a.effect(ctx, look.Step.NodeID, "prepare run", node.PrepareRun, activities.CommandInput{CommandID: look.Step.Command.ID})
+	case look.Step.Remove:
+		return false, a.effect(ctx, look.Step.NodeID, "remove worktree", node.RemoveWorktree, activities.ScopeInput{AssignmentID: a.subject.ID})
 	case look.Step.Command != nil:
 		if err := a.carryOut(ctx, *look.Step.Command, look.Step.NodeID); err != nil {
 			return false, a.retryLater(ctx, string(look.Step.Command.Type), err)
@@ -61,6 +67,15 @@ func (a *assignment) step(ctx workflow.Context, look activities.AssignmentLook) 
 		return a.mayRest(ctx, look.Generation)
 	}
 	return false, a.wait(ctx, look.Step.WakeAt)
+}
+
+// effect runs a long activity on a node; one that fails is looked at again later.
+func (a *assignment) effect(ctx workflow.Context, nodeID, summary string, activity, in any) error {
+	err := workflow.ExecuteActivity(longEffect(ctx, nodeID, summary), activity, in).Get(ctx, nil)
+	if err != nil {
+		return a.retryLater(ctx, summary, err)
+	}
+	return nil
 }
 
 func (a *assignment) carryOut(ctx workflow.Context, cmd models.Command, nodeID string) error {

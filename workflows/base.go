@@ -24,6 +24,7 @@ const (
 	nodeTTL         = time.Minute        // a node's heartbeat may be late by that much
 	queueLimit      = nodeTTL * 2        // schedule-to-start of a node queue: TTL and a minute
 	effectTimeout   = 2 * time.Minute    // one attempt at an effect
+	longTimeout     = 30 * time.Minute   // the same for hooks and worktrees: each hook has its own limit, at most 10 minutes
 	effectBeat      = 8 * time.Second    // an attempt that is silent for so long died with its worker
 	ledgerTimeout   = 30 * time.Second   // one ledger call with its wait for other writers
 	retryAfterError = 10 * time.Second   // before a step whose effect failed is looked at again
@@ -85,6 +86,11 @@ func effect(ctx workflow.Context, nodeID, summary string) workflow.Context {
 		ScheduleToStartTimeout: queueLimit, StartToCloseTimeout: effectTimeout, HeartbeatTimeout: effectBeat, Summary: summary,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second, MaximumAttempts: 5},
 	})
+}
+
+// longEffect is the context of an activity that may run the owner's hooks.
+func longEffect(ctx workflow.Context, nodeID, summary string) workflow.Context {
+	return workflow.WithStartToCloseTimeout(effect(ctx, nodeID, summary), longTimeout)
 }
 
 // show puts the card into the Web UI and the search attributes, where it changed.

@@ -90,7 +90,9 @@ type ThreadSpec struct {
 	DeveloperInstructions string            // includes the project's AGENTS.md text
 	Writable              bool              // false: read-only (integrators)
 	AskPerson             bool              // approval policy on-request instead of never
-	DenyPaths             []string          // absolute paths the agent may neither read nor write
+	DenyPaths             []string          // absolute paths the agent may neither read nor write; CWD, TempDir and ReadPaths may lie below one
+	ReadPaths             []string          // absolute paths below denied ones that the agent may read
+	ProjectConfig         bool              // the project's own .codex folder counts: configuration, hooks, servers, and its AGENTS.md
 	TempDir               string            // the one writable temporary folder
 	MCP                   MCPServer         // the coordination tools
 	Env                   map[string]string // added to the agent's shell environment

@@ -17,7 +17,28 @@ type Work struct {
 	Binding    models.Binding
 	Workspace  models.Workspace
 	Team       models.Team
-	Again      bool // an earlier attempt owned it, so that its effect may exist
+	Worktree   models.Worktree // zero when the assignment has none
+	Again      bool            // an earlier attempt owned it, so that its effect may exist
+}
+
+// Folder is where the command's thread works: the assignment's worktree, else the
+// workspace's root.
+func (w Work) Folder() string {
+	if w.Worktree.State.Exists() {
+		return w.Worktree.Path
+	}
+	return w.Workspace.RepoRoot
+}
+
+// Start reads an open start command with what it works on, without taking it over.
+// open is false when it is closed.
+func (l *Ledger) Start(ctx context.Context, commandID string) (w Work, open bool, err error) {
+	w.Command, err = l.Command(ctx, commandID)
+	if err != nil || !w.Command.State.Open() {
+		return w, false, err
+	}
+	tx := &Tx{db: l.read(ctx), l: l, Now: l.Now()}
+	return w, true, tx.fill(&w)
 }
 
 // BeginCommand makes an attempt the owner of a command and returns what it works
@@ -61,6 +82,9 @@ func (tx *Tx) fill(w *Work) (err error) {
 	}
 	if w.Command.AssignmentID != "" {
 		if w.Assignment, err = get[models.Assignment](tx.db, "assignment", w.Command.AssignmentID); err != nil {
+			return err
+		}
+		if w.Worktree, _, err = findWorktree(tx.db, w.Command.AssignmentID); err != nil {
 			return err
 		}
 	}
@@ -220,7 +244,7 @@ func (tx *Tx) claimStarted(w Work, c Claim) error {
 	}
 	if _, err := tx.swap(&models.Run{}, map[string]any{
 		"status": models.RunClaimed, "lease_expires_at": expires.UnixMilli(), "session_ref": w.Binding.ThreadID,
-		"interactive_url": "codex://threads/" + w.Binding.ThreadID, "worktree_path": w.Workspace.RepoRoot,
+		"interactive_url": "codex://threads/" + w.Binding.ThreadID, "worktree_path": w.Folder(),
 		"branch": c.Branch, "base_commit": c.BaseCommit, "updated_at": tx.ms(), "metadata": meta,
 	}, "id = ?", run.ID); err != nil {
 		return err
@@ -233,6 +257,9 @@ func (tx *Tx) claimStarted(w Work, c Claim) error {
 		return err
 	}
 	if err := tx.queue(item); err != nil {
+		return err
+	}
+	if err := tx.oweAfterRun(w.Workspace, run); err != nil {
 		return err
 	}
 	// The assignment's workflow, which made this call, looks again by itself.

@@ -9,11 +9,13 @@ import (
 
 // contractArgs are the canonical arguments that describe an assignment.
 func contractArgs(n models.NewAssignment) args {
-	return args{
+	in := args{
 		"assignment_id": n.ID, "workspace_id": n.WorkspaceID, "team_id": n.TeamID, "title": n.Title, "priority": n.Priority,
 		"allowed_paths": n.AllowedPaths, "acceptance_criteria": n.AcceptanceCriteria, "depends_on": n.DependsOn,
 		"metadata": n.Metadata,
 	}
+	put(in, "worktree", n.Worktree) // left out when nil, so that older requests keep their hash
+	return in
 }
 
 // contract makes the row of a ready assignment and lists everything that is wrong
@@ -23,8 +25,13 @@ func contract(n models.NewAssignment, ws models.Workspace) (models.Assignment, [
 	a := models.Assignment{
 		ID: n.ID, WorkspaceID: ws.ID, TeamID: n.TeamID, Title: n.Title, Status: models.AssignmentReady,
 		Priority: n.Priority, Revision: 1, AcceptanceCriteria: list(n.AcceptanceCriteria), DependsOn: ordered(n.DependsOn),
+		Worktree: n.Worktree,
 	}
 	var wrong []error
+	if n.Worktree != nil && *n.Worktree && ws.GitCommonDir == "" {
+		wrong = append(wrong, models.Invalid("worktree", "workspace %q has no Git repository to make a worktree of", ws.ID).
+			Hint("git -C %s init, commit, then cox workspace add %s", ws.RepoRoot, ws.RepoRoot))
+	}
 	if err := checkTitle(n.Title); err != nil {
 		wrong = append(wrong, err)
 	}

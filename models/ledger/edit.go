@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 
 	"coxswain/models"
 )
@@ -32,6 +33,9 @@ func patchArgs(id string, base *int, p models.AssignmentPatch) args {
 	put(in, "allowed_paths", p.AllowedPaths)
 	put(in, "acceptance_criteria", p.AcceptanceCriteria)
 	put(in, "depends_on", p.DependsOn)
+	if p.Worktree != nil || p.ReplaceWorktree {
+		in["worktree"] = p.Worktree
+	}
 	return in
 }
 
@@ -69,8 +73,24 @@ func (tx *Tx) edit(id string, base *int, p models.AssignmentPatch) (Edited, erro
 	if err := models.CheckEdit(before, changed); err != nil {
 		return none, err
 	}
+	if err := tx.keepsWorktree(before, changed); err != nil {
+		return none, err
+	}
 	after, err = tx.rewrite(before, after, changed)
 	return Edited{Assignment: after, Changed: changed}, err
+}
+
+// keepsWorktree refuses to change where an assignment works once a worktree is made.
+func (tx *Tx) keepsWorktree(a models.Assignment, changed []string) error {
+	if !slices.Contains(changed, "worktree") {
+		return nil
+	}
+	w, found, err := findWorktree(tx.db, a.ID)
+	if err == nil && found && w.State != models.WorktreePlanned {
+		err = models.Invalid("worktree", "assignment %q has the worktree %s already", a.ID, w.Path).
+			Hint("cox assignment supersede replaces it by a new one")
+	}
+	return err
 }
 
 // rewrite stores another contract of an assignment, which has passed its checks but
@@ -101,7 +121,7 @@ func (tx *Tx) rewrite(before, after models.Assignment, changed []string) (models
 // contractColumns are the columns of a contract. What kept the former one from
 // starting is forgotten; the next plan says it again.
 func contractColumns(a models.Assignment) (map[string]any, error) {
-	out := map[string]any{"title": a.Title, "priority": a.Priority, "deferred_reason": ""}
+	out := map[string]any{"title": a.Title, "priority": a.Priority, "worktree": a.Worktree, "deferred_reason": ""}
 	for column, v := range map[string]any{"allowed_paths": a.AllowedPaths, "acceptance_criteria": a.AcceptanceCriteria, "metadata": a.Metadata} {
 		text, err := jsonText(v)
 		if err != nil {
@@ -116,7 +136,7 @@ func contractColumns(a models.Assignment) (map[string]any, error) {
 func contractFields(a models.Assignment, names []string) map[string]any {
 	all := map[string]any{
 		"title": a.Title, "priority": a.Priority, "allowed_paths": a.AllowedPaths,
-		"acceptance_criteria": a.AcceptanceCriteria, "depends_on": a.DependsOn, "metadata": a.Metadata,
+		"acceptance_criteria": a.AcceptanceCriteria, "depends_on": a.DependsOn, "worktree": a.Worktree, "metadata": a.Metadata,
 	}
 	out := make(map[string]any, len(names))
 	for _, name := range names {

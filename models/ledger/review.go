@@ -74,7 +74,7 @@ func (l *Ledger) pendingReview(ctx context.Context, e models.Event, a models.Ass
 		return p, err
 	}
 	p.WorkerActorID, p.HeadCommit, p.BaseCommit = run.ActorID, run.HeadCommit, run.BaseCommit
-	p.WorktreePath, p.InteractiveURL = run.WorktreePath, run.InteractiveURL
+	p.WorktreePath, p.Branch, p.InteractiveURL = run.WorktreePath, run.Branch, run.InteractiveURL
 	var nudges struct {
 		N    int
 		Last *int64

@@ -24,8 +24,11 @@ type AssignmentStep struct {
 	NodeID  string          // the node that carries the command out
 	Command *models.Command // nil: nothing to carry out now
 	WakeAt  *time.Time      // when a command becomes due; nil: wait for a wake-up
+	Prepare bool            // the command is a start that has to be readied before its thread
+	HookID  string          // the after_run hook that an ended run owes
 	Done    bool            // nothing can happen any more
 	Dirty   bool            // ended, and the scope has not been looked at yet
+	Remove  bool            // ended, and the worktree is to be removed
 }
 
 // NextAssignmentStep reads what the assignment's workflow shall do. Interrupts go
@@ -47,6 +50,13 @@ func (l *Ledger) NextAssignmentStep(ctx context.Context, assignmentID string) (A
 		return AssignmentStep{}, err
 	}
 	step := AssignmentStep{Card: assignmentCard(a, runs, cmds)}
+	if len(cmds) == 0 || cmds[0].Type != models.CommandInterrupt {
+		hook, owed, err := owedAfterRun(db, assignmentID)
+		if err != nil || owed {
+			step.HookID, step.NodeID = hook.ID, hook.NodeID
+			return step, err
+		}
+	}
 	now := l.Now()
 	for i := range cmds {
 		held, err := commandHeld(db, cmds[i])
@@ -63,7 +73,8 @@ func (l *Ledger) NextAssignmentStep(ctx context.Context, assignmentID string) (A
 			continue
 		}
 		step.Command, step.NodeID = &cmds[i], cmds[i].NodeID
-		return step, nil
+		step.Prepare, err = needsPreparing(db, cmds[i])
+		return step, err
 	}
 	open := len(runs) > 0 && runs[0].EndedAt == nil && runs[0].BindingID != ""
 	if !a.Status.Terminal() || open || len(cmds) > 0 {
@@ -72,8 +83,8 @@ func (l *Ledger) NextAssignmentStep(ctx context.Context, assignmentID string) (A
 	return l.lastStep(ctx, a, runs, step)
 }
 
-// lastStep finishes an ended assignment: its scope is looked at once, then
-// nothing is left to do.
+// lastStep finishes an ended assignment: its scope is looked at once, its worktree
+// removed where nothing speaks against it, then nothing is left to do.
 func (l *Ledger) lastStep(ctx context.Context, a models.Assignment, runs []models.Run, step AssignmentStep) (AssignmentStep, error) {
 	if len(runs) > 0 && runs[0].NodeID != "" {
 		var n int64
@@ -86,8 +97,9 @@ func (l *Ledger) lastStep(ctx context.Context, a models.Assignment, runs []model
 			return step, nil
 		}
 	}
-	step.Done = true
-	return step, nil
+	waits, err := l.removalStep(ctx, a, &step)
+	step.Done = !waits
+	return step, err
 }
 
 func assignmentCard(a models.Assignment, runs []models.Run, open []models.Command) Card {

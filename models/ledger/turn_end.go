@@ -123,10 +123,15 @@ func (tx *Tx) finishRun(runID string, status models.RunStatus, reason string) er
 }
 
 // wakeEnded lets the workflow of an assignment that is over finish, now that its
-// run has ended. While it is not over, the end of a run is nothing to act upon.
+// run has ended. While it is not over, the end of a run is nothing to act upon but
+// for the hook that it owes.
 func (tx *Tx) wakeEnded(assignmentID string) error {
 	a, err := get[models.Assignment](tx.db, "assignment", assignmentID)
-	if err != nil || !a.Status.Terminal() {
+	if err != nil {
+		return err
+	}
+	_, owed, err := owedAfterRun(tx.db, assignmentID)
+	if err != nil || !owed && !a.Status.Terminal() {
 		return err
 	}
 	return tx.wakeAssignment(assignmentID)

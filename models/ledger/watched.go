@@ -53,7 +53,17 @@ type Spec struct {
 	Binding   models.Binding
 	Workspace models.Workspace
 	Team      models.Team
+	Worktree  models.Worktree // zero when the binding's assignment has none
 	Token     string
+}
+
+// Folder is where the thread works: the assignment's worktree, else the workspace's
+// root.
+func (s Spec) Folder() string {
+	if s.Worktree.State.Exists() {
+		return s.Worktree.Path
+	}
+	return s.Workspace.RepoRoot
 }
 
 // ThreadSpec loads what the configuration of a binding's thread is built from.
@@ -66,6 +76,11 @@ func (l *Ledger) ThreadSpec(ctx context.Context, bindingID string) (Spec, error)
 	s := Spec{Binding: b, Token: l.BindingToken(b.ID, b.Generation)}
 	if s.Workspace, err = get[models.Workspace](db, "workspace", b.WorkspaceID); err != nil {
 		return s, err
+	}
+	if b.AssignmentID != "" {
+		if s.Worktree, _, err = findWorktree(db, b.AssignmentID); err != nil {
+			return s, err
+		}
 	}
 	s.Team, err = get[models.Team](db, "team", b.TeamID)
 	return s, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coxswain/activities/codex"
@@ -22,7 +23,7 @@ var secretNames = []string{
 // checkSpec refuses what Codex would take without a word: a folder that is not
 // there, and paths that mean something else for another working directory.
 func checkSpec(spec codex.ThreadSpec) error {
-	for _, path := range append([]string{spec.CWD}, spec.DenyPaths...) {
+	for _, path := range slices.Concat([]string{spec.CWD}, spec.DenyPaths, spec.ReadPaths) {
 		if !filepath.IsAbs(path) {
 			return refused("path %q of the thread is not absolute", path)
 		}
@@ -67,8 +68,11 @@ func (h *Host) threadConfig(spec codex.ThreadSpec) map[string]any {
 	config := map[string]any{
 		"default_permissions":      profileName,
 		"permissions":              map[string]any{profileName: profile(spec, h.opts.CodexHome)},
-		"projects":                 untrusted(spec.CWD),
+		"projects":                 projects(spec),
 		"shell_environment_policy": shellEnvironment(spec),
+	}
+	if spec.ProjectConfig {
+		config["bypass_hook_trust"] = true // the owner trusts the project's hooks, too; else Codex skips each new one
 	}
 	if spec.MCP.Command != "" {
 		config["mcp_servers"] = map[string]any{spec.MCP.Name: h.mcpServer(spec.MCP)}
@@ -90,6 +94,9 @@ func profile(spec codex.ThreadSpec, codexHome string) map[string]any {
 			files[real] = "deny"
 		}
 	}
+	for _, path := range spec.ReadPaths {
+		files[path] = "read"
+	}
 	if spec.TempDir != "" {
 		files[spec.TempDir] = "write"
 	}
@@ -100,17 +107,22 @@ func profile(spec codex.ThreadSpec, codexHome string) map[string]any {
 	return map[string]any{"extends": extends, "filesystem": files}
 }
 
-// untrusted marks the thread's folder, and the repository that a linked worktree
-// belongs to, as not trusted: project-local configuration, hooks and servers stay
-// off, and Codex does not write its own trust into the user's config.toml.
-func untrusted(cwd string) map[string]any {
-	projects := map[string]any{}
-	for _, root := range []string{cwd, repositoryRoot(cwd)} {
+// projects marks the thread's folder, and the repository that a linked worktree
+// belongs to, as not trusted unless the owner said so: project-local configuration,
+// hooks and servers stay off. Either way Codex does not write its own trust into the
+// user's config.toml.
+func projects(spec codex.ThreadSpec) map[string]any {
+	level := "untrusted"
+	if spec.ProjectConfig {
+		level = "trusted"
+	}
+	out := map[string]any{}
+	for _, root := range []string{spec.CWD, repositoryRoot(spec.CWD)} {
 		if root != "" {
-			projects[root] = map[string]any{"trust_level": "untrusted"}
+			out[root] = map[string]any{"trust_level": level}
 		}
 	}
-	return projects
+	return out
 }
 
 // repositoryRoot finds the main checkout of the folder by walking up to the

@@ -127,7 +127,7 @@ func TestUntrustedCoversTheWorktreesRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, cwd := range []string{tree, filepath.Join(tree, "sub")} {
-		got := untrusted(cwd)
+		got := projects(codex.ThreadSpec{CWD: cwd})
 		if len(got) != 2 || got[cwd] == nil || got[repo] == nil {
 			t.Errorf("%s: %v", cwd, got)
 		}

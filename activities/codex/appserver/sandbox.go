@@ -130,7 +130,7 @@ func (p Proof) run(ctx context.Context, s scratch, writable bool) (string, error
 	cmd := exec.CommandContext(ctx, p.Bin, "sandbox", "-P", profileName, "-C", s.workspace,
 		"-c", "default_permissions="+tomlString(profileName),
 		"-c", "permissions."+profileName+"="+tomlInline(profile(spec, filepath.Join(s.root, "home"))),
-		"-c", "projects="+tomlInline(untrusted(s.workspace)),
+		"-c", "projects="+tomlInline(projects(spec)),
 		"--", "/bin/bash", "-c", s.script())
 	cmd.Env = setenv(setenv(p.Env, "TMPDIR", s.systemTemp), "CODEX_HOME", p.CodexHome)
 	cmd.Dir, cmd.WaitDelay = s.workspace, time.Second

@@ -68,9 +68,14 @@ func (a *agent) change(name string, fn func(*os.Root) error) error {
 	return fn(root)
 }
 
-// allowed refuses a file below one of the denied paths, links resolved.
+// allowed refuses a file below one of the denied paths, links resolved; not because of
+// one that the thread's own folder lies below.
 func (a *agent) allowed(name string) error {
 	file, err := resolve(filepath.Join(a.req.CWD, name))
+	if err != nil {
+		return err
+	}
+	own, err := resolve(a.req.CWD)
 	if err != nil {
 		return err
 	}
@@ -78,6 +83,9 @@ func (a *agent) allowed(name string) error {
 		real, err := resolve(deny)
 		if err != nil {
 			return err
+		}
+		if rel, err := filepath.Rel(real, own); err == nil && filepath.IsLocal(rel) {
+			continue
 		}
 		if rel, err := filepath.Rel(real, file); err == nil && filepath.IsLocal(rel) {
 			return fmt.Errorf("%s is denied to this thread", name)

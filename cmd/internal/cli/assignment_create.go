@@ -16,7 +16,7 @@ func assignmentCreateLeaf() leaf {
 		name: "create", usage: "create an assignment",
 		about:   "The loop of the team starts it when its dependencies are accepted and its paths are free.\nWithout --path it may touch the whole workspace.",
 		example: "cox assignment create --team web --title \"Add search\" --path 'src/search/**' --criterion \"tests pass\" --context-ref 'docs/search.md#Purpose,Scope'",
-		options: []*option{
+		options: append([]*option{
 			workspaceOption(), teamOption(),
 			{name: "title", required: true, usage: "`TITLE` of the work"},
 			{name: "id", kind: identKind, usage: "the assignment's `ID`; generated when left out"},
@@ -28,7 +28,7 @@ func assignmentCreateLeaf() leaf {
 			{name: "target-actor", ids: "actor", kind: identKind, usage: "`ID` of the worker that is meant to do it"},
 			{name: "metadata", kind: objectKind, usage: "free metadata as a `JSON` object"},
 			{name: "base-revision", kind: wholeKind, usage: "accepted as `0` alone: there is no earlier revision"},
-		},
+		}, worktreeOptions()...),
 		run: assignmentCreate,
 	}
 }
@@ -75,13 +75,17 @@ func (in *call) newAssignment() (models.NewAssignment, error) {
 	if err != nil {
 		return models.NewAssignment{}, err
 	}
+	worktree, err := in.worktreeChoice()
+	if err != nil {
+		return models.NewAssignment{}, err
+	}
 	id := in.text("id")
 	if id == "" {
 		id = in.generatedID()
 	}
 	return models.NewAssignment{
 		ID: id, Title: in.text("title"), Priority: in.whole("priority"), AllowedPaths: in.list("path"),
-		AcceptanceCriteria: in.list("criterion"), DependsOn: in.list("depends-on"), Metadata: metadata,
+		AcceptanceCriteria: in.list("criterion"), DependsOn: in.list("depends-on"), Worktree: worktree, Metadata: metadata,
 	}, nil
 }
 

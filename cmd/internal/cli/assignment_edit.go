@@ -28,7 +28,7 @@ func assignmentEditLeaf() leaf {
 }
 
 func editOptions() []*option {
-	return []*option{
+	return append([]*option{
 		{name: "title", usage: "`TITLE` of the work"},
 		{name: "description", usage: "what the worker has to know, in `WORDS`"},
 		{name: "priority", kind: signedKind, usage: "`N`; higher starts first"},
@@ -39,8 +39,8 @@ func editOptions() []*option {
 		{name: "context-ref", kind: listKind, usage: "`REF` to a document in place of the present ones, PATH[#HEADING,HEADING]; may be repeated"},
 		{name: "target-actor", ids: "actor", kind: identKind, usage: "`ID` of the worker that is meant to do it"},
 		{name: "metadata", kind: objectKind, usage: "metadata as a `JSON` object, merged by key; null removes a key"},
-		{name: "clear", kind: listKind, usage: "empty a `FIELD`: paths, criteria, depends-on, context-refs, description, target-actor; may be repeated"},
-	}
+		{name: "clear", kind: listKind, usage: "empty a `FIELD`: paths, criteria, depends-on, context-refs, description, target-actor, worktree; may be repeated"},
+	}, worktreeOptions()...)
 }
 
 func assignmentEdit(ctx context.Context, in *call) error {
@@ -114,10 +114,14 @@ func (in *call) patch(ctx context.Context, l *ledger.Ledger) (models.AssignmentP
 	if criteria := in.list("criterion"); len(criteria) > 0 {
 		p.AcceptanceCriteria = &criteria
 	}
+	var err error
+	if p.Worktree, err = in.worktreeChoice(); err != nil {
+		return p, err
+	}
 	if err := in.patchMetadata(ctx, l, p.Metadata); err != nil {
 		return p, err
 	}
-	err := in.clear(&p)
+	err = in.clear(&p)
 	return p, err
 }
 
@@ -159,10 +163,12 @@ func (in *call) clear(p *models.AssignmentPatch) error {
 			p.Metadata["context_refs"] = nil
 		case "description":
 			p.Metadata["description"] = nil
+		case "worktree":
+			p.ReplaceWorktree = true
 		case "target-actor":
 			p.Metadata["session_bind"], p.Metadata["assigned_actor_hint"] = nil, nil
 		default:
-			return models.Invalid("clear", "%q is none of paths, criteria, depends-on, context-refs, description, target-actor", field)
+			return models.Invalid("clear", "%q is none of paths, criteria, depends-on, context-refs, description, target-actor, worktree", field)
 		}
 	}
 	return nil

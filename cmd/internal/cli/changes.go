@@ -30,6 +30,20 @@ func compare(ctx context.Context, l *ledger.Ledger, a models.Assignment, r model
 	if err != nil {
 		return out, err
 	}
+	tree, _, err := l.Worktree(ctx, a.ID)
+	if err != nil {
+		return out, err
+	}
+	if tree.State == models.WorktreeRemoved {
+		out.Note = "its worktree was removed, so there is no diff"
+		if tree.BranchKept {
+			out.Note += "; look at branch " + tree.Branch
+		}
+		return out, nil
+	}
+	if tree.State.Exists() {
+		w.RepoRoot = tree.Path
+	}
 	err = out.read(ctx, w, limit)
 	if ctx.Err() != nil {
 		return out, ctx.Err()

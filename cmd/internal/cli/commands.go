@@ -19,6 +19,7 @@ func (a *app) commands() []*urfave.Command {
 		a.teamCommand(),
 		a.actorCommand(),
 		a.assignmentCommand(),
+		a.worktreeCommand(),
 		a.runCommand(),
 		a.reviewCommand(),
 		a.interventionCommand(),
@@ -36,5 +37,6 @@ func (a *app) commands() []*urfave.Command {
 		a.command(versionLeaf()),
 		a.command(completeLeaf()),
 		a.command(fakeAgentLeaf()),
+		a.command(hookGuardLeaf()),
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"coxswain/activities/codex/appserver"
 	"coxswain/activities/codex/fake"
+	"coxswain/activities/hook"
 	"coxswain/worker"
 )
 
@@ -108,6 +109,21 @@ func fakeAgentLeaf() leaf {
 		example: "cox fake-agent",
 		run: func(ctx context.Context, in *call) error {
 			return fake.RunAgent(ctx, in.io.In, in.io.Out, in.io.Err)
+		},
+	}
+}
+
+func hookGuardLeaf() leaf {
+	return leaf{
+		name: "hook-guard", usage: "run a workspace's hook until its worker ends", hidden: true, argument: "COMMAND",
+		about:   "Started by a worker for one hook; it kills the hook when its standard input ends.",
+		example: "cox hook-guard true",
+		run: func(_ context.Context, in *call) error {
+			if code := hook.Guard(in.io.In, in.io.Out, in.argument); code != 0 {
+				return exitCode(code)
+			}
+			in.wrote = true // the hook's output stands for it
+			return nil
 		},
 	}
 }

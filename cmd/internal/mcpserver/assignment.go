@@ -47,6 +47,7 @@ type createAssignmentIn struct {
 	AllowedPaths       []string       `json:"allowed_paths,omitempty" jsonschema:"Patterns relative to the workspace that the worker may change; none means the whole workspace."`
 	AcceptanceCriteria []string       `json:"acceptance_criteria,omitempty"`
 	DependsOn          []string       `json:"depends_on,omitempty" jsonschema:"Assignments that must be accepted first."`
+	Worktree           *bool          `json:"worktree,omitempty" jsonschema:"Whether its runs work in a Git worktree of their own; as the workspace says when left out."`
 	Metadata           map[string]any `json:"metadata,omitempty" jsonschema:"context_refs, session_bind and other contract fields; never secrets."`
 }
 
@@ -58,7 +59,7 @@ func createAssignment() entry {
 		func(ctx context.Context, c *caller, in createAssignmentIn) (out assignmentOut, err error) {
 			wanted := models.NewAssignment{
 				ID: in.AssignmentID, Title: in.Title, Priority: in.Priority, AllowedPaths: in.AllowedPaths,
-				AcceptanceCriteria: in.AcceptanceCriteria, DependsOn: in.DependsOn, Metadata: in.Metadata,
+				AcceptanceCriteria: in.AcceptanceCriteria, DependsOn: in.DependsOn, Worktree: in.Worktree, Metadata: in.Metadata,
 			}
 			if wanted.WorkspaceID, err = c.workspaceID(in.WorkspaceID); err != nil {
 				return out, err

@@ -29,7 +29,7 @@ func aliases() map[string]string {
 func Keys() []string {
 	return append([]string{
 		"title", "description", "priority", "depends_on", "context_refs", "target_actor", "session_bind",
-		"requested_capabilities", "preferred_provider", "execution", "metadata",
+		"requested_capabilities", "preferred_provider", "execution", "worktree", "metadata",
 	}, slices.Sorted(maps.Keys(withLong()))...)
 }
 
@@ -147,6 +147,8 @@ func (f fields) take(key string, v any) {
 		e.AcceptanceCriteria = f.texts(key, v)
 	case "depends_on":
 		e.DependsOn = f.texts(key, v)
+	case "worktree":
+		e.Worktree = f.truth(key, v)
 	case "metadata":
 	default:
 		f.takeMetadata(key, v)
@@ -209,6 +211,14 @@ func (f fields) whole(key string, v any) int {
 	}
 	f.fail(key, "must be a whole number, not %s", named(v))
 	return 0
+}
+
+func (f fields) truth(key string, v any) *bool {
+	if b, ok := v.(bool); ok {
+		return &b
+	}
+	f.fail(key, "must be true or false, not %s", named(v))
+	return nil
 }
 
 // texts is a list of texts; one text alone is a list of one.

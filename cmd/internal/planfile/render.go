@@ -17,6 +17,9 @@ func Render(a models.Assignment) ([]byte, error) {
 	}
 	doc = append(doc, yaml.MapItem{Key: "priority", Value: a.Priority}, yaml.MapItem{Key: "paths", Value: a.AllowedPaths},
 		yaml.MapItem{Key: "criteria", Value: a.AcceptanceCriteria}, yaml.MapItem{Key: "depends_on", Value: a.DependsOn})
+	if a.Worktree != nil {
+		doc = append(doc, yaml.MapItem{Key: "worktree", Value: *a.Worktree})
+	}
 	for _, key := range metadataKeys()[1:] {
 		if v, ok := own[key]; ok {
 			doc = append(doc, yaml.MapItem{Key: key, Value: v})
