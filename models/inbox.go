@@ -38,6 +38,7 @@ const (
 	ReasonLostNode      = "lost_node"      // its worker is silent and holds work
 	ReasonFailedAdapter = "failed_adapter" // its adapter cannot be had and work needs it
 	ReasonReviewIgnored = "review_ignored"
+	ReasonKeptWorktree  = "kept_worktree" // it holds work that is nowhere else, or could not be removed
 )
 
 // NodeSilence is how long a node may be silent before its work counts as stuck;

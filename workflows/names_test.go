@@ -59,7 +59,7 @@ func TestWireNamesOfActivities(t *testing.T) {
 		want string
 	}{
 		{&activities.Control{}, "CancelAssignment ClaimRun LookAtAssignment LookAtNudge LookAtThread PlanTeam QueueNudge QueueResume Reconcile Rest TurnLoopOff WakeTeam"},
-		{&activities.Node{}, "AbandonStart Deliver InspectScope InterruptRun Probe StartThread"},
+		{&activities.Node{}, "AbandonStart Deliver InspectScope InterruptRun PrepareRun Probe RemoveWorktree RunHook StartThread"},
 	} {
 		if got := strings.Join(activityNames(c.of), " "); got != c.want {
 			t.Errorf("%T registers\n  %s\nwant\n  %s", c.of, got, c.want)

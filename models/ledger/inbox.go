@@ -30,7 +30,7 @@ func (l *Ledger) Inbox(ctx context.Context, f InboxFilter) ([]models.InboxEntry,
 	}
 	out := inboxReviews(reviews, questions)
 	out = append(out, inboxQuestions(reviews, questions)...)
-	for _, load := range []func(context.Context, InboxFilter) ([]models.InboxEntry, error){l.unasked, l.vainWaits, l.stuckNodes, l.lookedFor} {
+	for _, load := range []func(context.Context, InboxFilter) ([]models.InboxEntry, error){l.unasked, l.vainWaits, l.stuckNodes, l.lookedFor, l.keptWorktrees} {
 		more, err := load(ctx, f)
 		if err != nil {
 			return nil, err

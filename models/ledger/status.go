@@ -119,15 +119,35 @@ func (l *Ledger) teamStatus(ctx context.Context, s *Status) error {
 
 func (l *Ledger) dirty(ctx context.Context, s *Status) error {
 	var rows []models.Event
+	apart, err := l.apart(ctx)
+	if err != nil {
+		return err
+	}
 	if err := l.read(ctx).Where("type = ?", models.EventScopeDirty).Order("sequence DESC").Limit(100).Find(&rows).Error; err != nil {
 		return err
 	}
 	for _, e := range rows {
-		if n, ok := e.Payload["dirty"].(float64); ok && n > 0 {
+		n, _ := e.Payload["dirty"].(float64)
+		if w, found := apart[e.AssignmentID]; found {
+			n = float64(w.Dirty)
+		}
+		if n > 0 {
 			s.Dirty = append(s.Dirty, DirtyScope{AssignmentID: e.AssignmentID, Files: int(n)})
 		}
 	}
 	return nil
+}
+
+// apart are the worktrees by assignment: what they hold changes after the end, and is
+// gone with them.
+func (l *Ledger) apart(ctx context.Context) (map[string]models.Worktree, error) {
+	var rows []models.Worktree
+	err := l.read(ctx).Find(&rows).Error
+	out := make(map[string]models.Worktree, len(rows))
+	for _, w := range rows {
+		out[w.AssignmentID] = w
+	}
+	return out, err
 }
 
 // TeamEnded tells whether a team has assignments, all of them have ended, and

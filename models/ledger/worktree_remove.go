@@ -233,3 +233,21 @@ func (l *Ledger) PruneWorktrees(ctx context.Context, c *Call, f WorktreeFilter) 
 		return out, nil
 	})
 }
+
+// keptWorktrees finds the worktrees of ended assignments that wait for a person: their
+// work is nowhere else, or they could not be removed.
+func (l *Ledger) keptWorktrees(ctx context.Context, f InboxFilter) ([]models.InboxEntry, error) {
+	var rows []models.Worktree
+	err := where(where(l.read(ctx), "workspace_id", f.WorkspaceID), "team_id", f.TeamID).Where(`state IN ('made','ready') AND (dirt_hash <> '' OR reason <> '')
+	  AND assignment_id IN (SELECT id FROM assignments WHERE status IN ('accepted','rejected','cancelled','superseded'))`).
+		Order("assignment_id").Find(&rows).Error
+	var out []models.InboxEntry
+	for _, w := range rows {
+		out = append(out, models.InboxEntry{
+			Kind: models.InboxAttention, Reason: models.ReasonKeptWorktree, ID: w.AssignmentID, WorkspaceID: w.WorkspaceID, TeamID: w.TeamID,
+			AssignmentID: w.AssignmentID, NodeID: w.NodeID, Since: w.UpdatedAt,
+			Summary: "its worktree " + w.Path + " is kept: " + leftoverText(w),
+		})
+	}
+	return out, err
+}

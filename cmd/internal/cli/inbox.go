@@ -89,6 +89,8 @@ func compareReview(ctx context.Context, l *ledger.Ledger, r models.PendingReview
 func (in *call) settling(e models.InboxEntry) (command, look string) {
 	cox := "cox " + in.elsewhere()
 	switch {
+	case e.Reason == models.ReasonKeptWorktree: // names the work again, and how to give it up
+		return cox + "worktree remove " + e.AssignmentID, cox + "worktree list"
 	case e.Kind == models.InboxAttention:
 		return cox + "attention settle " + e.ID, cox + "run logs " + e.RunID
 	case e.Review != nil:
