@@ -44,14 +44,10 @@ func (c NodeConfig) ThreadSpec(s ledger.Spec, access ledger.Access) (codex.Threa
 	}
 	env := map[string]string{"COX_BINDING_TOKEN": s.Token, "COX_STATE_DIR": c.StateDir}
 	maps.Copy(env, access.Env)
-	deny := slices.Concat([]string{c.StateDir}, access.Private, c.Deny)
-	if s.Workspace.Settings.WorktreeRoot != "" { // else it lies below the state directory
-		deny = append(deny, c.worktrees(s.Workspace))
-	}
 	return codex.ThreadSpec{
 		CWD: s.Folder(), Model: s.Team.Loop.Model, DeveloperInstructions: text,
 		Writable:  s.Binding.Kind == models.BindingWorker,
-		DenyPaths: deny, ReadPaths: c.readable(s), TempDir: tmp,
+		DenyPaths: slices.Concat([]string{c.StateDir}, access.Private, c.Deny, c.others(s)), TempDir: tmp,
 		ProjectConfig: trusted(s),
 		MCP: codex.MCPServer{
 			Name: prompts.ServerName, Command: c.Cox, Args: []string{"mcp"},
@@ -66,30 +62,24 @@ func trusted(s ledger.Spec) bool {
 	return s.Workspace.Settings.ProjectConfig == models.ProjectConfigTrusted
 }
 
-// readable are folders below the denied ones that a thread may read all the same: an
-// integrator reviews the worktrees of its workspace.
-func (c NodeConfig) readable(s ledger.Spec) []string {
-	if s.Binding.Kind != models.BindingIntegrator {
+// others is the folder of the workspace's worktrees, of which a worker sees its own
+// alone. An integrator reviews them all. They do not lie below the state directory,
+// since Codex lets nobody read below a denied folder what he may not write.
+func (c NodeConfig) others(s ledger.Spec) []string {
+	dir := filepath.Join(c.worktreeRoot(s.Workspace), models.SafeName(s.Workspace.ID))
+	if info, err := os.Stat(dir); s.Binding.Kind == models.BindingIntegrator || err != nil || !info.IsDir() {
 		return nil
-	}
-	dir := c.worktrees(s.Workspace)
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil // nothing to review there
 	}
 	return []string{dir}
 }
 
-// worktrees is the folder above the worktrees of a workspace.
-func (c NodeConfig) worktrees(w models.Workspace) string {
-	return filepath.Join(c.worktreeRoot(w), models.SafeName(w.ID))
-}
-
-// worktreeRoot is the folder above all worktrees.
+// worktreeRoot is the folder above all worktrees: beside the state directory, unless
+// the workspace names another one.
 func (c NodeConfig) worktreeRoot(w models.Workspace) string {
 	if w.Settings.WorktreeRoot != "" {
 		return w.Settings.WorktreeRoot
 	}
-	return filepath.Join(c.StateDir, "worktrees")
+	return filepath.Clean(c.StateDir) + "-worktrees"
 }
 
 // tempDir is the one writable temporary folder of a binding's thread.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,7 +167,7 @@ func TestRunsWorkInTheirWorktree(t *testing.T) {
 	g := newGrove(t)
 	cmd := g.prepared("a")
 	w := g.tree("a")
-	want := filepath.Join(g.node.Config.StateDir, "worktrees", "w", "a")
+	want := filepath.Join(g.node.Config.StateDir+"-worktrees", "w", "a")
 	if w.State != models.WorktreeReady || w.Path != want || w.Branch != "cox/a" || w.BaseCommit != g.base {
 		t.Fatalf("got %+v", w)
 	}
@@ -202,8 +203,12 @@ func TestIntegratorsReadTheWorktrees(t *testing.T) {
 	nudge := g.planned(models.CommandNudge)
 	g.do(g.node.StartThread, named(nudge))
 	spec := g.host.specs[len(g.host.specs)-1]
-	if len(spec.ReadPaths) != 1 || spec.ReadPaths[0] != filepath.Dir(run.WorktreePath) || spec.Writable {
+	all := filepath.Dir(run.WorktreePath)
+	if slices.Contains(spec.DenyPaths, all) || spec.Writable {
 		t.Errorf("the integrator has %+v", spec)
+	}
+	if worker := g.host.specs[0]; !slices.Contains(worker.DenyPaths, all) || worker.CWD != run.WorktreePath {
+		t.Errorf("the worker has %+v", worker)
 	}
 	reviews, err := g.l.PendingReviews(t.Context(), ledger.ReviewFilter{})
 	if err != nil || len(reviews) != 1 || reviews[0].Branch != "cox/a" || reviews[0].WorktreePath != run.WorktreePath {
@@ -218,7 +223,7 @@ func TestPreparingGoesOnAfterACut(t *testing.T) {
 	}
 	begin := func(g *grove, ctx context.Context) models.Worktree {
 		w := g.tree("a")
-		w.Root = filepath.Join(g.node.Config.StateDir, "worktrees")
+		w.Root = g.node.Config.StateDir + "-worktrees"
 		g.ok(os.MkdirAll(w.Root, 0o700))
 		w.Path, w.Branch = models.WorktreePlace(w.Root, "cox/", "w", "a")
 		w.BaseCommit = g.base
@@ -369,8 +374,8 @@ func TestForeignPlacesFailTheStart(t *testing.T) {
 		says    string
 	}{
 		"path": {func(g *grove) {
-			g.ok(os.MkdirAll(filepath.Join(g.node.Config.StateDir, "worktrees/w/a"), 0o700))
-			writeFile(g.T, filepath.Join(g.node.Config.StateDir, "worktrees/w/a/precious"), "")
+			g.ok(os.MkdirAll(g.node.Config.StateDir+"-worktrees/w/a", 0o700))
+			writeFile(g.T, g.node.Config.StateDir+"-worktrees/w/a/precious", "")
 		}, "exists already"},
 		"branch":        {func(g *grove) { gitIn(g.T, g.root, "branch", "cox/a") }, "branch cox/a exists already"},
 		"inside":        {func(g *grove) { g.configure("worktree_root", filepath.Join(g.root, "trees")) }, "lies inside the repository"},
@@ -383,7 +388,7 @@ func TestForeignPlacesFailTheStart(t *testing.T) {
 			if got := g.command(cmd.ID); got.State != models.CommandFailed || !strings.Contains(got.Error, c.says) {
 				t.Errorf("the command is %+v", got)
 			}
-			if name == "path" && !exists(filepath.Join(g.node.Config.StateDir, "worktrees/w/a/precious")) {
+			if name == "path" && !exists(g.node.Config.StateDir+"-worktrees/w/a/precious") {
 				t.Error("what stood there is gone")
 			}
 		})
@@ -531,7 +536,7 @@ func TestHalfMadeWorktreeOfACancelledAssignmentIsRemoved(t *testing.T) {
 	g.create("a")
 	cmd := g.planned(models.CommandStart)
 	w := g.tree("a")
-	w.Root = filepath.Join(g.node.Config.StateDir, "worktrees")
+	w.Root = g.node.Config.StateDir + "-worktrees"
 	w.Path, w.Branch = models.WorktreePlace(w.Root, "cox/", "w", "a")
 	w.BaseCommit = g.base
 	g.ok(os.MkdirAll(w.Root, 0o700))

@@ -22,7 +22,7 @@ const (
 // the project's own Codex configuration.
 type IsolationSettings struct {
 	Worktree      string `json:"worktree"`       // SettingOn or SettingOff (default): whether each assignment gets one
-	WorktreeRoot  string `json:"worktree_root"`  // an absolute folder; "" is worktrees in the state directory
+	WorktreeRoot  string `json:"worktree_root"`  // an absolute folder; "" is the state directory's own name with -worktrees
 	WorktreeKeep  Span   `json:"worktree_keep"`  // how long a clean one outlives its assignment; 24 hours
 	BranchPrefix  string `json:"branch_prefix"`  // cox/
 	ProjectConfig string `json:"project_config"` // ProjectConfigOff (default) or ProjectConfigTrusted
@@ -54,7 +54,7 @@ func isolationKeys() []SettingKey {
 	return []SettingKey{
 		wordSetting("worktree", "a Git worktree for each assignment that does not say otherwise",
 			func(s *WorkspaceSettings) *string { return &s.Worktree }, SettingOff, SettingOn),
-		textSetting("worktree_root", "an absolute folder above all worktrees; by default worktrees in the state directory",
+		textSetting("worktree_root", "an absolute folder above all worktrees; by default beside the state directory, its name with -worktrees",
 			func(s *WorkspaceSettings) *string { return &s.WorktreeRoot }, checkWorktreeRoot),
 		spanSetting("worktree_keep", "a worktree that holds nothing of its own is removed so long after its assignment's end",
 			func(s *WorkspaceSettings) *Span { return &s.WorktreeKeep }),

@@ -90,8 +90,7 @@ type ThreadSpec struct {
 	DeveloperInstructions string            // includes the project's AGENTS.md text
 	Writable              bool              // false: read-only (integrators)
 	AskPerson             bool              // approval policy on-request instead of never
-	DenyPaths             []string          // absolute paths the agent may neither read nor write; CWD, TempDir and ReadPaths may lie below one
-	ReadPaths             []string          // absolute paths below denied ones that the agent may read
+	DenyPaths             []string          // absolute paths the agent may neither read nor write; CWD and TempDir may lie below one
 	ProjectConfig         bool              // the project's own .codex folder counts: configuration, hooks, servers, and its AGENTS.md
 	TempDir               string            // the one writable temporary folder
 	MCP                   MCPServer         // the coordination tools

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"coxswain/activities/codex"
@@ -23,7 +22,7 @@ var secretNames = []string{
 // checkSpec refuses what Codex would take without a word: a folder that is not
 // there, and paths that mean something else for another working directory.
 func checkSpec(spec codex.ThreadSpec) error {
-	for _, path := range slices.Concat([]string{spec.CWD}, spec.DenyPaths, spec.ReadPaths) {
+	for _, path := range append([]string{spec.CWD}, spec.DenyPaths...) {
 		if !filepath.IsAbs(path) {
 			return refused("path %q of the thread is not absolute", path)
 		}
@@ -93,9 +92,6 @@ func profile(spec codex.ThreadSpec, codexHome string) map[string]any {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			files[real] = "deny"
 		}
-	}
-	for _, path := range spec.ReadPaths {
-		files[path] = "read"
 	}
 	if spec.TempDir != "" {
 		files[spec.TempDir] = "write"
