@@ -87,7 +87,7 @@ func SafeName(text string) string {
 	if strings.HasSuffix(name, ".") || strings.HasSuffix(strings.ToLower(name), ".lock") {
 		name += "_"
 	}
-	if name == text {
+	if name == text && name != "" {
 		return name
 	}
 	return name + "_" + ShortHash(text, 16)
