@@ -62,12 +62,22 @@ func TestIsolationSettingsAreChecked(t *testing.T) {
 		key, text string
 		good      bool
 	}{
-		{"worktree", "on", true}, {"worktree", "yes", false},
-		{"worktree_root", "/srv/trees", true}, {"worktree_root", "trees", false}, {"worktree_root", "/", false}, {"worktree_root", "/a/../b", false},
-		{"worktree_keep", "0", true}, {"branch_prefix", "x/", true}, {"branch_prefix", "x y/", false},
-		{"project_config", "trusted", true}, {"project_config", "on", false},
-		{"hook_before_run", "make prepare", true}, {"hook_after_run", strings.Repeat("x", models.MaxHookCommand+1), false},
-		{"hook_timeout", "10m", true}, {"hook_timeout", "0", false}, {"hook_timeout", "11m", false},
+		{"worktree", "on", true},
+		{"worktree", "yes", false},
+		{"worktree_root", "/srv/trees", true},
+		{"worktree_root", "trees", false},
+		{"worktree_root", "/", false},
+		{"worktree_root", "/a/../b", false},
+		{"worktree_keep", "0", true},
+		{"branch_prefix", "x/", true},
+		{"branch_prefix", "x y/", false},
+		{"project_config", "trusted", true},
+		{"project_config", "on", false},
+		{"hook_before_run", "make prepare", true},
+		{"hook_after_run", strings.Repeat("x", models.MaxHookCommand+1), false},
+		{"hook_timeout", "10m", true},
+		{"hook_timeout", "0", false},
+		{"hook_timeout", "11m", false},
 	} {
 		changed, err := usual.With(map[string]string{c.key: c.text})
 		if (err == nil) != c.good {

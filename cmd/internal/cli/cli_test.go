@@ -177,7 +177,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"wrokspace"}, `unknown command "wrokspace" of cox. Did you mean workspace?`},
 		{[]string{"config", "bogus"}, `unknown command "bogus" of cox config`},
 		{[]string{"workspace", "lst"}, `Did you mean list?`},
-		{[]string{"workspace"}, "cox workspace needs a command: add, list, show, archive"},
+		{[]string{"workspace"}, "cox workspace needs a command: add, list, show, set, archive"},
 		{[]string{}, "cox needs a command"},
 		{[]string{"workspace", "list", "--jsn"}, "Did you mean --json?"},
 		{[]string{"--jsn"}, "unknown flag --jsn"},
