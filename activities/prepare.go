@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.temporal.io/sdk/activity"
 
@@ -310,16 +311,10 @@ func untilWorkerStops(ctx context.Context) (context.Context, context.CancelFunc)
 // lastLine is the last line of an output that says something.
 func lastLine(text string) string {
 	const limit = 300
-	end := len(text)
-	for end > 0 {
-		begin := end - 1
-		for begin > 0 && text[begin-1] != '\n' {
-			begin--
-		}
-		if line := trimmed(text[begin:end]); line != "" {
-			return line[max(0, len(line)-limit):]
-		}
-		end = begin - 1
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	line := strings.TrimSpace(lines[len(lines)-1])
+	if line == "" {
+		return "it printed nothing"
 	}
-	return "it printed nothing"
+	return strings.ToValidUTF8(line[max(0, len(line)-limit):], "")
 }

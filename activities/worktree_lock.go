@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -37,5 +36,3 @@ func lockFile(ctx context.Context, path string) (unlock func(), held *os.File, e
 		}
 	}
 }
-
-func trimmed(line string) string { return strings.TrimSpace(line) }

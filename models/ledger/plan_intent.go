@@ -34,7 +34,7 @@ func (tx *Tx) intendRun(in models.PlanInput, cmd *models.Command) error {
 	if err := tx.insert(tx.newTask(run)); err != nil {
 		return err
 	}
-	if err := tx.wantWorktree(run); err != nil {
+	if err := tx.oweStart(run); err != nil {
 		return err
 	}
 	_, err = tx.swap(&models.Assignment{}, map[string]any{"active_run_id": run.ID, "deferred_reason": ""}, "id = ?", cmd.AssignmentID)

@@ -161,7 +161,9 @@ func (l *Ledger) TeamEnded(ctx context.Context, teamID string) (bool, error) {
 	  (SELECT count(*) FROM commands WHERE team_id = @team AND state IN ('intended','unknown')) AS commands,
 	  (SELECT count(*) FROM outbox o JOIN bindings b ON b.id = o.binding_id WHERE b.team_id = @team AND o.state IN ('pending','sending')) AS messages,
 	  (SELECT count(DISTINCT r.assignment_id) FROM runs r WHERE r.team_id = @team AND r.node_id <> ''
-	     AND NOT EXISTS (SELECT 1 FROM events e WHERE e.assignment_id = r.assignment_id AND e.type = 'scope_dirty')) AS unseen`,
+	     AND NOT EXISTS (SELECT 1 FROM events e WHERE e.assignment_id = r.assignment_id AND e.type = 'scope_dirty'))
+	  + (SELECT count(*) FROM hook_runs h JOIN runs r ON r.id = h.run_id WHERE h.team_id = @team AND h.hook = 'after_run' AND h.state IN ('owed','running') AND r.ended_at IS NOT NULL)
+	  + (SELECT count(*) FROM worktrees WHERE team_id = @team AND state IN ('making','removing')) AS unseen`,
 		map[string]any{"team": teamID}).Scan(&n).Error
 	return n.Total > 0 && n.Live+n.Runs+n.Commands+n.Messages+n.Unseen == 0, err
 }

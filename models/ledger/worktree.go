@@ -46,11 +46,9 @@ func (l *Ledger) Worktrees(ctx context.Context, f WorktreeFilter) ([]WorktreeVie
 	return out, q.Order("w.workspace_id, w.assignment_id").Find(&out).Error
 }
 
-// wantWorktree records at the start of an assignment's first run whether its runs
-// work in a worktree: as the assignment says, else as its workspace does, as far as
-// that has Git. Later runs keep to it, since their thread's folder is that of the first
-// one.
-func (tx *Tx) wantWorktree(run models.Run) error {
+// oweStart records what a new run owes before its thread: the before_run hook, and a
+// worktree where it shall work in one.
+func (tx *Tx) oweStart(run models.Run) error {
 	a, err := get[models.Assignment](tx.db, "assignment", run.AssignmentID)
 	if err != nil {
 		return err
@@ -62,6 +60,14 @@ func (tx *Tx) wantWorktree(run models.Run) error {
 	if err := tx.owe(ws, models.HookBeforeRun, run.ID, run); err != nil {
 		return err
 	}
+	return tx.wantWorktree(a, ws, run)
+}
+
+// wantWorktree records at the start of an assignment's first run whether its runs
+// work in a worktree: as the assignment says, else as its workspace does, as far as
+// that has Git. Later runs keep to it, since their thread's folder is that of the first
+// one.
+func (tx *Tx) wantWorktree(a models.Assignment, ws models.Workspace, run models.Run) error {
 	wanted := ws.Settings.Worktree == models.SettingOn && ws.GitCommonDir != ""
 	if a.Worktree != nil {
 		wanted = *a.Worktree
@@ -125,15 +131,10 @@ func (tx *Tx) worktreeEvent(w models.Worktree, kind string, payload map[string]a
 	return err
 }
 
-// onWorktree changes the worktree of an assignment in one transaction.
-func (l *Ledger) onWorktree(ctx context.Context, w models.Worktree, change func(*Tx) error) error {
-	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error { return change(tx) })
-}
-
 // BeginWorktree records the place of a planned worktree, which was just seen to be
 // free: from here on what stands there is its own. Error: VERSION_CONFLICT.
 func (l *Ledger) BeginWorktree(ctx context.Context, w models.Worktree) error {
-	return l.onWorktree(ctx, w, func(tx *Tx) error {
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		return tx.setWorktree(w, models.WorktreePlanned, map[string]any{
 			"state": models.WorktreeMaking, "root": w.Root, "path": w.Path, "branch": w.Branch, "base_commit": w.BaseCommit,
 		})
@@ -143,7 +144,7 @@ func (l *Ledger) BeginWorktree(ctx context.Context, w models.Worktree) error {
 // WorktreeMade records that a worktree is checked out, and that its after_create
 // hook is owed. Error: VERSION_CONFLICT.
 func (l *Ledger) WorktreeMade(ctx context.Context, w models.Worktree, runID string) error {
-	return l.onWorktree(ctx, w, func(tx *Tx) error {
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		ws, err := get[models.Workspace](tx.db, "workspace", w.WorkspaceID)
 		if err != nil {
 			return err
@@ -177,7 +178,7 @@ func BeforeRemoveID(w models.Worktree) string {
 // WorktreeLost records that a worktree was found gone, so that it is made anew under
 // the next generation. Error: VERSION_CONFLICT.
 func (l *Ledger) WorktreeLost(ctx context.Context, w models.Worktree) error {
-	return l.onWorktree(ctx, w, func(tx *Tx) error {
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		if err := tx.setWorktree(w, w.State, map[string]any{"state": models.WorktreeMaking, "generation": w.Generation + 1}); err != nil {
 			return err
 		}
@@ -187,7 +188,7 @@ func (l *Ledger) WorktreeLost(ctx context.Context, w models.Worktree) error {
 
 // WorktreeReady records that a worktree is ready for a run. Error: VERSION_CONFLICT.
 func (l *Ledger) WorktreeReady(ctx context.Context, w models.Worktree, runID string) error {
-	return l.onWorktree(ctx, w, func(tx *Tx) error {
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		return tx.setWorktree(w, w.State, map[string]any{"state": models.WorktreeReady, "prepared_run": runID})
 	})
 }

@@ -24,7 +24,7 @@ func (o Leftover) columns() (map[string]any, error) {
 
 // RecordLeftover writes what the worktree of an ended assignment holds.
 func (l *Ledger) RecordLeftover(ctx context.Context, w models.Worktree, o Leftover) error {
-	return l.onWorktree(ctx, w, func(tx *Tx) error {
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		columns, err := o.columns()
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (tx *Tx) endedWorktree(assignmentID string) (models.Worktree, models.Assign
 // KeepWorktree gives up a removal: what would be lost is not what was given up, or it
 // could not be removed. It is tried again when a person asks. Error: VERSION_CONFLICT.
 func (l *Ledger) KeepWorktree(ctx context.Context, w models.Worktree, o Leftover) error {
-	return l.onWorktree(ctx, w, func(tx *Tx) error {
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		columns, err := o.columns()
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func (l *Ledger) KeepWorktree(ctx context.Context, w models.Worktree, o Leftover
 // WorktreeGone records that a worktree was seen to be gone, and whether its branch
 // was kept. Error: VERSION_CONFLICT.
 func (l *Ledger) WorktreeGone(ctx context.Context, w models.Worktree, branchKept bool) error {
-	return l.onWorktree(ctx, w, func(tx *Tx) error {
+	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		columns, err := Leftover{}.columns()
 		if err != nil {
 			return err

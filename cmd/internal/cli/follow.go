@@ -141,6 +141,12 @@ func sentence(e models.Event) string {
 		return because("superseded by "+e.ActorID+" in favour of "+get("superseded_by"), get("reason"))
 	case models.EventRunStale:
 		return because("run "+e.RunID+" is stale", "its claim has run out")
+	case models.EventWorktreeKept:
+		return because("its worktree "+get("path")+" is kept", get("reason"))
+	case models.EventHookEnded:
+		if get("state") == string(models.HookFailed) {
+			return because("the hook "+get("hook")+" failed", get("output"))
+		}
 	case models.EventAdapterUnavailable:
 		return because("the adapter "+get("adapter_kind")+" is unavailable", get("reason"))
 	}
