@@ -43,8 +43,15 @@ func ledgerRows(ctx context.Context, path string, parts []part) (e audit.Evidenc
 		into  any
 		order string
 	}{
-		{&e.Assignments, "id"}, {&e.Runs, "started_at, id"}, {&e.Tasks, "id"}, {&e.Commands, "created_at, id"}, {&e.Messages, "created_at, id"},
-		{&e.Bindings, "created_at, id"}, {&e.Turns, "started_at, id"}, {&e.Events, "sequence"}, {&e.Interventions, "created_at, id"},
+		{&e.Assignments, "id"},
+		{&e.Runs, "started_at, id"},
+		{&e.Tasks, "id"},
+		{&e.Commands, "created_at, id"},
+		{&e.Messages, "created_at, id"},
+		{&e.Bindings, "created_at, id"},
+		{&e.Turns, "started_at, id"},
+		{&e.Events, "sequence"},
+		{&e.Interventions, "created_at, id"},
 	} {
 		if err := db.Order(part.order).Find(part.into).Error; err != nil {
 			return e, err
