@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -57,6 +56,9 @@ func (n *Node) Deliver(ctx context.Context, in DeliverInput) error {
 // undelivered records why an attempt sent nothing, or that it has or may have.
 func (n *Node) undelivered(ctx context.Context, m *ledger.Message, own string, sent bool, cause error) error {
 	n.Log.Warn("delivery failed", "message", m.Item.ID, "thread", m.Item.ThreadID, "error", cause)
+	if codex.KindOf(cause) == codex.ErrDraining && !sent {
+		return n.Ledger.DeliveryHeld(ctx, m.Item.ID, own, "Codex ends and takes nothing new")
+	}
 	if sent || m.Again || codex.Happened(cause) {
 		return n.Ledger.DeliveryUnknown(ctx, m.Item.ID, own, reason(cause))
 	}
@@ -71,6 +73,8 @@ type delivery struct {
 	own  string
 	sent bool // the host took the text: whatever fails from then on does not unsend it
 	lost int  // turns that ended or changed before the text was put into them
+
+	unheld bool // the thread is in the server's memory and empty, so that it cannot be resumed yet
 }
 
 func (d *delivery) run(ctx context.Context) error {
@@ -85,9 +89,13 @@ func (d *delivery) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if d.unheld { // its first turn may have begun by an attempt of before
+			if _, err := d.resume(ctx); err != nil {
+				return err
+			}
+		}
 		if found {
-			err := d.n.Ledger.Delivered(ctx, d.m.Item.ID, d.own, turn, false)
-			return errors.Join(err, d.n.observeEnd(ctx, d.host, d.m.Item.ThreadID))
+			return d.delivered(ctx, turn, false, true)
 		}
 		d.m.Again = false // proved absent: from here on an error of the host speaks for this attempt only
 		return d.send(ctx, true)
@@ -96,9 +104,10 @@ func (d *delivery) run(ctx context.Context) error {
 }
 
 // load makes the host hold the thread and receive its events. A thread that never
-// had a turn is used by turn/start first, since it cannot be resumed; one that is
-// gone with its host is replaced, and so is an integrator's, whose every message
-// stands for itself. gone tells that the message moved to the new thread.
+// had a turn is used by turn/start first where it is in the server's memory, since it
+// cannot be resumed; one that is gone with its host is replaced, and so is an
+// integrator's, whose every message stands for itself. gone tells that the message
+// moved to the new thread.
 func (d *delivery) load(ctx context.Context) (gone bool, err error) {
 	id := d.m.Item.ThreadID
 	loaded, err := d.host.LoadedThreads(ctx)
@@ -108,19 +117,17 @@ func (d *delivery) load(ctx context.Context) (gone bool, err error) {
 	if slices.Contains(loaded, id) && d.host.Holds(id) {
 		return false, nil
 	}
-	spec, err := d.n.spec(ctx, d.m.Binding.ID)
-	if err != nil {
+	held, err := d.resume(ctx)
+	switch {
+	case held || err != nil:
 		return false, err
+	case d.m.FirstTurn && slices.Contains(loaded, id):
+		d.unheld = true
+		return false, nil
+	case d.m.FirstTurn || d.m.Binding.Kind == models.BindingIntegrator:
+		return true, d.startOver(ctx)
 	}
-	_, err = d.host.ResumeThread(ctx, id, spec)
-	replaceable := d.m.FirstTurn || d.m.Binding.Kind == models.BindingIntegrator
-	if codex.KindOf(err) != codex.ErrUnknownID || !replaceable {
-		return false, err
-	}
-	if err := d.host.ArchiveThread(ctx, id); err != nil { // empty, and perhaps still in a server's memory
-		return false, err
-	}
-	return d.replace(ctx)
+	return false, &codex.Error{Kind: codex.ErrUnknownID, Message: "thread " + id + " is gone with its history"}
 }
 
 // replace starts another thread for the binding. The generation is raised first,
@@ -210,6 +217,9 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 	if active {
 		return d.steer(ctx, again)
 	}
+	if d.n.draining.Load() {
+		return d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own, stoppingText)
+	}
 	if d.m.Item.Kind == models.PromptSteer {
 		if owned, err := d.n.Ledger.SteeringInto(ctx, d.m.Item.ID, d.own, ""); err != nil || !owned {
 			return err
@@ -217,11 +227,20 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 	}
 	failpoint.Hit(failpoint.TurnSending)
 	turn, err := d.host.StartTurn(ctx, d.m.Item.ThreadID, codex.TurnInput{Text: d.m.Text, ClientMessageID: d.m.Item.ID})
+	if d.unheld && codex.KindOf(err) == codex.ErrUnknownID {
+		return d.startOver(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	d.sent = true
 	failpoint.Hit(failpoint.TurnAnswered)
+	unseen := d.unheld
+	if unseen {
+		if err := d.hold(ctx); err != nil {
+			return err
+		}
+	}
 	turnID, err := d.receipt(ctx)
 	if err != nil {
 		return err
@@ -230,9 +249,7 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 	if turnID == "" {
 		turnID = turn.ID
 	}
-	err = d.n.Ledger.Delivered(ctx, d.m.Item.ID, d.own, turnID, again)
-	failpoint.Hit(failpoint.ReceiptWritten)
-	return err
+	return d.delivered(ctx, turnID, again, unseen)
 }
 
 // receipt waits until the message is seen in the thread. A host that cannot list

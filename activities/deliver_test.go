@@ -251,17 +251,6 @@ func TestAThreadThatTheHostDoesNotHoldIsResumedFirst(t *testing.T) {
 	}
 }
 
-func TestAnEmptyThreadThatTheHostDoesNotHoldIsArchivedAndReplaced(t *testing.T) {
-	s := newStage(t)
-	_, threadID := s.started("a")
-	s.host.strange = map[string]bool{threadID: true}
-	s.host.fails["ResumeThread"] = []error{&codex.Error{Kind: codex.ErrUnknownID, Message: "no rollout found"}}
-	s.do(s.node.Deliver, into(threadID))
-	if did := s.host.did("ArchiveThread"); len(did) != 1 || len(s.host.did("StartThread")) != 2 || s.next(threadID).Pending != 0 {
-		t.Errorf("archived %v, %d left behind", did, s.next(threadID).Pending)
-	}
-}
-
 func TestAUsedThreadThatIsGoneIsNotReplaced(t *testing.T) {
 	s := newStage(t)
 	run, threadID, turnID := s.running("a")

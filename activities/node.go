@@ -6,7 +6,10 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"golang.org/x/sync/semaphore"
 
 	"coxswain/activities/codex"
@@ -23,6 +26,7 @@ type Node struct {
 	Config NodeConfig
 	Log    *slog.Logger
 
+	draining atomic.Bool  // no new turn may begin
 	starting sync.RWMutex // held for reading while a thread is started and recorded
 	threads  keyed        // one effect at a time per thread
 }
@@ -40,6 +44,9 @@ type Started struct {
 // StartThread readies the thread of a start or nudge command: it takes the
 // command over, and starts an empty thread unless the binding has one.
 func (n *Node) StartThread(ctx context.Context, in CommandInput) (Started, error) {
+	if n.draining.Load() {
+		return Started{}, stopping()
+	}
 	own := owner(ctx)
 	w, open, err := n.Ledger.BeginCommand(ctx, in.CommandID, own)
 	if err != nil || !open {
@@ -66,7 +73,7 @@ func (n *Node) StartThread(ctx context.Context, in CommandInput) (Started, error
 		return n.Ledger.RecordThread(ctx, in.CommandID, own, id)
 	})
 	if err != nil {
-		if codex.Happened(err) {
+		if codex.Happened(err) || codex.KindOf(err) == codex.ErrDraining {
 			return out, failure(unavailable(err))
 		}
 		return n.startFailed(ctx, in.CommandID, own, err)
@@ -83,6 +90,17 @@ func startPoint(ctx context.Context, w ledger.Work) (commit, branch string, err 
 		return w.Worktree.BaseCommit, w.Worktree.Branch, nil
 	}
 	return Head(ctx, w.Workspace)
+}
+
+// Drain lets no new turn begin on the node from now on; those that run go on. It is a
+// function, so that it is not registered as an activity.
+func Drain(n *Node) { n.draining.Store(true) }
+
+const stoppingText = "the worker stops and starts nothing new"
+
+// stopping refuses an effect on a draining node. Its next worker gets it again.
+func stopping() error {
+	return temporal.NewApplicationErrorWithOptions(stoppingText, string(models.CodeAdapterUnavailable), temporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Second})
 }
 
 // startFailed records that an attempt did nothing in the world.
@@ -202,7 +220,7 @@ func (n *Node) Probe(ctx context.Context, in CommandInput) error {
 	if err == nil {
 		var said codex.Probe
 		said, err = host.Probe(ctx)
-		p.Version, p.Transport, p.Capabilities = said.Version, said.Transport, said.Capabilities
+		p.Version, p.Transport, p.Fallback, p.Capabilities = said.Version, said.Transport, said.Fallback, said.Capabilities
 		p.SandboxProved, p.SandboxDetail, p.ProofKey = said.SandboxProved, said.SandboxDetail, said.ProofKey
 	}
 	if err != nil {

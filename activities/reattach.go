@@ -14,10 +14,14 @@ import (
 
 // Reattach makes a freshly opened host hold every thread of the node that has
 // something under way, and writes what became of the turns that the ledger holds
-// for active: ended ones end, and those that their host took along are lost. It
+// for active: ended ones end, and those that their host took along are lost. Empty
+// threads of a server that a dead worker started and never recorded are archived. It
 // goes on after a thread that fails and returns all failures. It is a function, so
 // that it is not registered as an activity among the node's methods.
 func Reattach(ctx context.Context, n *Node, host codex.Adapter) error {
+	if err := n.archiveOrphans(ctx, host, host.Kind()); err != nil {
+		n.Log.Warn("threads that nothing owns were not archived", "adapter", host.Kind(), "error", err)
+	}
 	watched, err := n.Ledger.WatchedThreads(ctx, n.Config.NodeID, host.Kind())
 	if err != nil {
 		return err

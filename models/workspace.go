@@ -92,6 +92,7 @@ type Probe struct {
 	AdapterKind   string          `json:"adapter_kind"`
 	Version       string          `json:"version"`
 	Transport     string          `json:"transport"` // stdio | unix | process
+	Fallback      string          `json:"transport_fallback,omitempty"` // why it is not unix where that is usual
 	Status        string          `json:"status"`    // active | unavailable
 	Reason        string          `json:"reason,omitempty"`
 	Capabilities  map[string]bool `json:"capabilities"`

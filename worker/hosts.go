@@ -29,15 +29,20 @@ type hosts struct {
 	// it before; whoever waits for it gives up with its context.
 	opening *semaphore.Weighted
 
-	mu     sync.Mutex // guards what follows
-	open   map[string]*openHost
-	failed map[string]failedOpen
-	closed bool
+	mu       sync.Mutex // guards what follows
+	open     map[string]*openHost
+	failed   map[string]failedOpen
+	closed   bool
+	ends     map[string]int // how often a host ended soon after it was opened, one time after the other
+	fallback string         // why Codex is not on its socket, as it was logged
+
+	lost chan struct{} // a host ended by itself
 }
 
 type openHost struct {
 	codex.Adapter
 	cancel func()
+	since  time.Time
 }
 
 type failedOpen struct {
@@ -47,7 +52,8 @@ type failedOpen struct {
 }
 
 func newHosts(o Options, n *activities.Node, w *observer) *hosts {
-	h := &hosts{o: o, node: n, watch: w, opening: semaphore.NewWeighted(1), open: map[string]*openHost{}, failed: map[string]failedOpen{}}
+	h := &hosts{o: o, node: n, watch: w, opening: semaphore.NewWeighted(1), open: map[string]*openHost{}, failed: map[string]failedOpen{},
+		ends: map[string]int{}, lost: make(chan struct{}, 1)}
 	h.dial = h.openKind
 	return h
 }
@@ -80,8 +86,7 @@ func (h *hosts) ready(kind string) (codex.Adapter, error) {
 	if host := h.open[kind]; host != nil {
 		select {
 		case <-host.Done():
-			host.cancel()
-			delete(h.open, kind)
+			h.gone(kind, host)
 		default:
 			return host, nil
 		}
@@ -90,6 +95,24 @@ func (h *hosts) ready(kind string) (codex.Adapter, error) {
 		return nil, unavailable(kind, f.err)
 	}
 	return nil, nil
+}
+
+// steadyHost is how long a host has to live for its end not to count.
+const steadyHost = time.Minute
+
+// gone forgets a host that has ended. One that ends soon after its start again and
+// again is opened ever later.
+func (h *hosts) gone(kind string, host *openHost) {
+	host.cancel()
+	delete(h.open, kind)
+	err := host.Err()
+	if err == nil || time.Since(host.since) >= steadyHost {
+		delete(h.ends, kind)
+		return
+	}
+	if h.ends[kind]++; h.ends[kind] > 1 {
+		h.failed[kind] = failedOpen{at: time.Now(), count: h.ends[kind] - 1, err: err}
+	}
 }
 
 // dialled keeps a host that was opened, or why it was not. A host that came up
@@ -105,7 +128,7 @@ func (h *hosts) dialled(kind string, host codex.Adapter, err error) error {
 		return unavailable(kind, err)
 	}
 	delete(h.failed, kind)
-	h.open[kind] = &openHost{Adapter: host, cancel: host.Subscribe(h.watch.handler(host))}
+	h.open[kind] = &openHost{Adapter: host, cancel: host.Subscribe(h.watch.handler(host)), since: time.Now()}
 	h.o.Log.Info("adapter host is open", "adapter", kind)
 	return nil
 }
@@ -115,7 +138,13 @@ func (h *hosts) attach(ctx context.Context, host codex.Adapter) {
 	if err := activities.Reattach(ctx, h.node, host); err != nil {
 		h.o.Log.Warn("some threads were not attached again", "adapter", host.Kind(), "error", err)
 	}
-	go h.watch.ended(host)
+	go func() {
+		h.watch.ended(host)
+		select {
+		case h.lost <- struct{}{}:
+		default: // somebody looks already
+		}
+	}()
 }
 
 func (h *hosts) openKind(ctx context.Context, kind string) (codex.Adapter, error) {
@@ -123,18 +152,18 @@ func (h *hosts) openKind(ctx context.Context, kind string) (codex.Adapter, error
 	case models.AdapterKindFake:
 		return fake.Open(ctx, fake.Options{Dir: filepath.Join(h.o.StateDir, "fake"), Agent: []string{h.o.Cox, "fake-agent"}, Logger: h.o.Log, Pace: h.o.FakePace})
 	case models.AdapterKindCodex:
-		options := appserver.Options{
-			Bin: h.o.CodexBin, CodexHome: h.o.CodexHome, Logger: h.o.Log,
-			Proved: func(ctx context.Context, key string) (string, bool) {
-				return h.o.Ledger.StoredProof(ctx, h.node.Config.NodeID, kind, key)
-			},
-		}
-		if h.o.Transport == appserver.Unix {
-			return managed.Open(ctx, h.o.StateDir, options)
-		}
-		return appserver.Open(ctx, options)
+		return h.openCodex(ctx, h.codexOptions())
 	}
 	return nil, models.Invalid("adapter", "%q is not a known adapter", kind)
+}
+
+func (h *hosts) codexOptions() appserver.Options {
+	return appserver.Options{
+		Bin: h.o.CodexBin, CodexHome: h.o.CodexHome, Logger: h.o.Log,
+		Proved: func(ctx context.Context, key string) (string, bool) {
+			return h.o.Ledger.StoredProof(ctx, h.node.Config.NodeID, models.AdapterKindCodex, key)
+		},
+	}
 }
 
 func unavailable(kind string, err error) error {
@@ -157,12 +186,35 @@ func (h *hosts) adopt(ctx context.Context) error {
 			h.o.Log.Warn("bound threads cannot be watched now", "adapter", kind, "threads", len(watched), "error", err)
 		}
 	}
-	return every(ctx, 5*time.Second, func() {
-		h.reopen(ctx)
-		if err := managed.Trim(h.o.StateDir); err != nil {
-			h.o.Log.Warn("the output of the app-server was not trimmed", "error", err)
+	h.keep(ctx)
+	return nil
+}
+
+// The times between two looks of keep.
+const (
+	hostLook    = 5 * time.Second
+	upgradeLook = time.Minute
+)
+
+// keep looks after the open hosts until ctx ends: at once when one has ended, else
+// now and then.
+func (h *hosts) keep(ctx context.Context) {
+	look, upgrades := time.NewTicker(hostLook), time.NewTicker(upgradeLook)
+	defer look.Stop()
+	defer upgrades.Stop()
+	for {
+		select {
+		case <-h.lost:
+			h.reopen(ctx)
+		case <-look.C:
+			h.reopen(ctx)
+			h.complain(ctx, "the output of the app-server was not trimmed", managed.Trim(h.o.StateDir))
+		case <-upgrades.C:
+			h.upgrade(ctx)
+		case <-ctx.Done():
+			return
 		}
-	})
+	}
 }
 
 // reopen brings back the hosts that ended by themselves, or could not be opened,

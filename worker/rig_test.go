@@ -25,13 +25,14 @@ type scripted struct {
 	turns       []codex.Turn
 	done        chan struct{}
 	closed      bool
+	err         error // with which it ends
 }
 
 func newScripted() *scripted { return &scripted{done: make(chan struct{})} }
 
 func (s *scripted) Kind() string          { return models.AdapterKindFake }
 func (s *scripted) Done() <-chan struct{} { return s.done }
-func (s *scripted) Err() error            { return nil }
+func (s *scripted) Err() error            { return s.err }
 
 func (s *scripted) Close() error {
 	s.mu.Lock()
@@ -51,6 +52,8 @@ func (s *scripted) ResumeThread(_ context.Context, id string, _ codex.ThreadSpec
 	s.resumed = append(s.resumed, id)
 	return codex.Thread{ID: id}, nil
 }
+
+func (s *scripted) LoadedThreads(context.Context) ([]string, error) { return nil, nil }
 
 func (s *scripted) ListTurns(context.Context, string, int) ([]codex.Turn, error) { return s.turns, nil }
 

@@ -29,7 +29,7 @@ type Options struct {
 	Cox       string        // absolute path of the cox executable
 	CodexBin  string        // "" is found on the PATH
 	CodexHome string        // "" is the user's own
-	Transport string        // appserver.Unix, else appserver.Stdio
+	Transport string        // appserver.Auto, Unix or Stdio; "" is Auto
 	FakePace  time.Duration // how long the fake's agents wait before each step
 	MaxRuns   int           // runs of the node at a time; 0 is no cap
 	Log       *slog.Logger
@@ -40,6 +40,8 @@ type Options struct {
 	Changes <-chan Settings
 	// Env reads a variable of the environment, for the notify command.
 	Env func(string) (string, bool)
+	// Drain tells, once it is closed, that no new turn may begin; nil never does.
+	Drain <-chan struct{}
 	// Ready is called once when the worker serves its queues.
 	Ready func(Info)
 }
@@ -117,6 +119,14 @@ func serve(ctx context.Context, o Options, c client.Client, node models.Node, at
 	settings.now.Store(&Settings{MaxRuns: o.MaxRuns, NotifyCommand: o.NotifyCommand, NotifyTimeout: o.NotifyTimeout})
 	g.Go(func() error { return settings.follow(ctx, o, node.ID) })
 	g.Go(func() error { return newNotices(o, settings, node.ID).run(ctx) })
+	g.Go(func() error {
+		select {
+		case <-o.Drain:
+			activities.Drain(n)
+		case <-ctx.Done():
+		}
+		return nil
+	})
 	g.Go(func() error {
 		select {
 		case err := <-fatal:

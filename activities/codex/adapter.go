@@ -73,6 +73,7 @@ type Adapter interface {
 type Probe struct {
 	Version       string          // such as "0.171.0"
 	Transport     string          // stdio, unix or process
+	Fallback      string          // why it is not the one that is usual, "" where it is
 	Capabilities  map[string]bool // the names of models.RequiredCapabilities and more
 	SandboxProved bool            // the permission profile was seen to hold
 	SandboxDetail string          // what was tried, or what is open
@@ -220,6 +221,7 @@ const (
 	ErrTurnMismatch ErrorKind = "turn_mismatch"    // the expected turn is not active; nothing happened
 	ErrBusy         ErrorKind = "thread_in_use"    // another process has the thread; nothing happened
 	ErrRefused      ErrorKind = "response_error"   // the host refused; nothing happened
+	ErrDraining     ErrorKind = "host_draining"    // the host ends and takes nothing new; nothing happened
 )
 
 // Error returns kind, message and cause in one line.
@@ -246,7 +248,7 @@ func KindOf(err error) ErrorKind {
 // not happen, true when it may have.
 func Happened(err error) bool {
 	switch KindOf(err) {
-	case ErrNotFound, ErrStartup, ErrUnknownID, ErrTurnMismatch, ErrBusy, ErrRefused:
+	case ErrNotFound, ErrStartup, ErrUnknownID, ErrTurnMismatch, ErrBusy, ErrRefused, ErrDraining:
 		return false
 	default:
 		return true

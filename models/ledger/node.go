@@ -173,7 +173,7 @@ func (l *Ledger) RecordProbe(ctx context.Context, nodeID string, p models.Probe)
 		if err := tx.profileActors(nodeID, p); err != nil {
 			return err
 		}
-		if had && before.Status == p.Status && before.Version == p.Version && before.Incarnation == p.Incarnation {
+		if had && before.Status == p.Status && before.Version == p.Version && before.Transport == p.Transport && before.Incarnation == p.Incarnation {
 			return nil
 		}
 		return errors.Join(tx.availability(nodeID, p), tx.wakeNodeLoops(nodeID))
@@ -187,7 +187,7 @@ func (tx *Tx) availability(nodeID string, p models.Probe) error {
 	}
 	_, err := tx.append(models.Event{Type: event, Payload: map[string]any{
 		"node_id": nodeID, "adapter_kind": p.AdapterKind,
-		"version": p.Version, "transport": p.Transport, "reason": p.Reason, "sandbox_proved": p.SandboxProved,
+		"version": p.Version, "transport": p.Transport, "transport_fallback": p.Fallback, "reason": p.Reason, "sandbox_proved": p.SandboxProved,
 	}})
 	return err
 }

@@ -17,6 +17,7 @@ var refusals = []struct {
 	{"no active turn to", codex.ErrTurnMismatch},
 	{"expected active turn id", codex.ErrTurnMismatch},
 	{"already has an active writer", codex.ErrBusy},
+	{"Server is draining", codex.ErrDraining},
 	{"no rollout found", codex.ErrUnknownID},
 	{"thread not found", codex.ErrUnknownID},
 	{"thread not loaded", codex.ErrUnknownID},

@@ -11,11 +11,13 @@ import (
 	"sync"
 
 	"coxswain/activities/codex"
+	"coxswain/activities/codex/internal/lastwords"
 	"coxswain/models"
 )
 
 // The transports of the hosts of this package.
 const (
+	Auto  = "auto"  // Unix, or Stdio where the socket is not to be had
 	Stdio = "stdio" // a child that ends with its host
 	Unix  = "unix"  // a server that outlives its hosts, over a Unix socket
 )
@@ -67,7 +69,7 @@ func Open(ctx context.Context, options Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return begin(ctx, opts, bin, Stdio, newLineStream(proc.stdout, proc.stdin, MaxMessage, opts.RequestTimeout), proc)
+	return begin(ctx, opts, bin, Stdio, newLineStream(lastwords.From(proc.stdout), proc.stdin, MaxMessage, opts.RequestTimeout), proc)
 }
 
 // begin makes a host of a stream and what ends with it, and initializes it.

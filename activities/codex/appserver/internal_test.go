@@ -86,6 +86,7 @@ func TestRefusalsAreClassified(t *testing.T) {
 		"no rollout found for thread id x":                   codex.ErrUnknownID,
 		"failed to read thread: rollout at x.jsonl is empty": codex.ErrUnknownID,
 		"thread not loaded: x":                               codex.ErrUnknownID,
+		"Server is draining; try again":                      codex.ErrDraining,
 		"thread x already has an active writer":              codex.ErrBusy,
 		"session x is archived. Run `codex unarchive`":       codex.ErrRefused,
 		"failed to load configuration: Model provider `x` ":  codex.ErrRefused,

@@ -37,6 +37,8 @@ type Options struct {
 	// Proved gives the stored detail of a sandbox proof that this node has made for
 	// a ProfileKey, and whether there is one; Probe then makes none. nil has none.
 	Proved func(ctx context.Context, key string) (detail string, proved bool)
+	// Fallback is why the host is not on the usual transport, for its probe.
+	Fallback string
 	// RequestTimeout bounds a request; 30 s by default.
 	RequestTimeout time.Duration
 	// StartupTimeout bounds spawn to the answer of initialize; 30 s by default.

@@ -36,7 +36,7 @@ var capabilities = []struct {
 // a second or two, is made once per Codex version, profile and node, as far as
 // Options.Proved remembers it.
 func (h *Host) Probe(ctx context.Context) (codex.Probe, error) {
-	probe := codex.Probe{Version: h.version, Transport: h.transport, Capabilities: map[string]bool{}}
+	probe := codex.Probe{Version: h.version, Transport: h.transport, Fallback: h.opts.Fallback, Capabilities: map[string]bool{}}
 	for _, c := range capabilities {
 		known := true
 		for _, method := range c.methods {

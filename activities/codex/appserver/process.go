@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coxswain/activities/codex"
+	"coxswain/activities/codex/internal/lastwords"
 )
 
 const stderrKept = 16 << 10
@@ -67,7 +68,7 @@ func (p *process) run(cmd *exec.Cmd, files pipes, started chan<- error) {
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		p.stderr.drain(files.errR)
+		p.stderr.drain(lastwords.From(files.errR))
 	}()
 	started <- nil
 	err := cmd.Wait()
@@ -80,8 +81,9 @@ func (p *process) run(cmd *exec.Cmd, files pipes, started chan<- error) {
 	close(p.exited)
 }
 
-// closeReaders lets the readers take what the child left in the pipes. A
-// grandchild outside the group may hold them open; it is not waited for.
+// closeReaders ends the waiting for more in the pipes, not the reading of what the
+// child left there: a grandchild outside the group may hold them open, and the one
+// who listens may be slow.
 func (p *process) closeReaders(files pipes, drained <-chan struct{}) {
 	limit := time.Now().Add(time.Second)
 	// Without a deadline the readers would merely wait for the last writer.

@@ -18,7 +18,6 @@ const (
 	stderrKept   = 16 << 10         // bytes of an agent's stderr that an error may quote
 	writeTimeout = 10 * time.Second // for an agent that does not read its input
 	drainTimeout = time.Second      // for pipes that outlive the agent
-	pipeHolds    = 64 << 10         // bytes that an agent may have written and nobody read when it ended
 )
 
 // child is the agent's process with its pipes. Its group is its own.
@@ -148,27 +147,6 @@ func (c *child) stopWhen(a, b context.Context, grace time.Duration) {
 	case <-b.Done():
 		c.stop(grace)
 	}
-}
-
-// reports is what the agent writes. Who takes them may be slower than the agent: what
-// it wrote before its end is still read when the patience with its pipe is over.
-type reports struct {
-	*os.File
-	late int // bytes that may still be read then
-}
-
-// Read implements io.Reader.
-func (r *reports) Read(p []byte) (int, error) {
-	n, err := r.File.Read(p)
-	if r.late <= 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-		return n, err
-	}
-	if err := r.SetReadDeadline(time.Now().Add(drainTimeout)); err != nil {
-		return 0, err
-	}
-	n, err = r.File.Read(p)
-	r.late -= n
-	return n, err
 }
 
 // release closes what is left of the pipes after the agent's end.

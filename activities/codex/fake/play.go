@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coxswain/activities/codex"
+	"coxswain/activities/codex/internal/lastwords"
 )
 
 // progressEvery is the least time between two progress events of a turn.
@@ -102,7 +103,7 @@ func (p *performance) begin() (*child, error) {
 
 // listen takes the agent's reports until its output ends.
 func (p *performance) listen(agent *child) {
-	lines := bufio.NewScanner(&reports{File: agent.stdout, late: pipeHolds})
+	lines := bufio.NewScanner(lastwords.From(agent.stdout))
 	lines.Buffer(make([]byte, 0, 16<<10), maxLine)
 	for lines.Scan() {
 		if p.err != nil || p.end != nil {

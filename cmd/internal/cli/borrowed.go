@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"coxswain/activities/codex/appserver/managed"
 	"coxswain/models/ledger"
 	"coxswain/worker"
 	"coxswain/workflows"
@@ -140,7 +141,9 @@ func (s *stack) takePlace(ctx context.Context) error {
 
 // ownWorker starts a worker and keeps it.
 func (s *stack) ownWorker(ctx context.Context) error {
+	_, before := managed.Running(s.stateDir)
 	release, err := s.startWorker(ctx, s.stateDir, s.engine.Address != "")
+	s.owned = s.owned || err == nil || !before // one that a failed start found goes on as it did
 	if err != nil {
 		return err
 	}
@@ -153,6 +156,13 @@ func (s *stack) stopWorker() {
 	if s.release != nil {
 		s.release()
 		s.release = nil
+	}
+}
+
+// stopServer ends the app-server that this command's worker left behind.
+func (s *stack) stopServer() {
+	if s.owned {
+		s.endServer(s.hurry, s.stateDir, s.patience)
 	}
 }
 

@@ -7,15 +7,12 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
-	"coxswain/activities/codex/appserver/managed"
 	"coxswain/cmd/internal/supervise"
 	"coxswain/models"
 	"coxswain/models/ledger"
@@ -152,7 +149,8 @@ func (in *call) childEnv(set map[string]string) []string {
 	return out
 }
 
-// startWorker keeps a worker running until release is called. It returns when the
+// startWorker keeps a worker running until release is called; an app-server that the
+// worker leaves behind is the caller's. It returns when the
 // worker serves its queues. Its first exit before that is a failure, unless the
 // caller is patient, because it keeps an engine that may be starting again: then
 // only the time limit is.
@@ -186,7 +184,6 @@ func (in *call) startWorker(ctx context.Context, stateDir string, patient bool) 
 		cancel()
 		wg.Wait()
 		_ = log.Close() // written by the child; nothing of ours is lost
-		in.endServer(stateDir)
 	}
 	select {
 	case c := <-first:
@@ -202,19 +199,6 @@ func (in *call) startWorker(ctx context.Context, stateDir string, patient bool) 
 		return nil, models.Errorf(models.CodeEngineUnavailable, "the worker did not come up: %s", lastLine(logPath)).Hint("see %s", logPath).Because(err)
 	}
 	return release, nil
-}
-
-// endServer ends the app-server that outlived the worker. Its turns may end first;
-// another Ctrl-C interrupts them.
-func (in *call) endServer(stateDir string) {
-	if pid, running := managed.Running(stateDir); running {
-		in.note("Codex (process %d) finishes its turns, for at most %s; Ctrl-C interrupts them", pid, managed.DrainTime)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if _, err := managed.Stop(ctx, stateDir, managed.DrainTime); err != nil {
-		in.log().Warn("the app-server was not ended; cox down tries again", "error", err)
-	}
 }
 
 // listening tells whether anything answers on a loopback port.

@@ -15,11 +15,11 @@ import (
 func doctorLeaf() leaf {
 	return leaf{
 		name: "doctor", usage: "look at everything that cox needs, and name the remedy of what is missing",
-		about: "Codex (found, version, methods, login, sandbox), Temporal, the ledger, the worker, Git, disk and clock. It\n" +
+		about: "Codex (found, version, methods, login, sandbox, transport), Temporal, the ledger, the worker, Git, disk and clock. It\n" +
 			"needs no network and prints nothing private. A sandbox that this node's worker has proved for the same Codex\n" +
 			"is believed; else it is tried now. Ends with 7 when something that is required fails.",
 		example: "cox doctor --adapter fake",
-		options: append(slices.Concat(engineOptions(), pick(adapterOptions(), "adapter"), pick(workerOptions(), "codex-bin", "codex-home")), nodeOption()),
+		options: append(slices.Concat(engineOptions(), pick(adapterOptions(), "adapter"), pick(workerOptions(), "codex-bin", "codex-home", "transport")), nodeOption()),
 		run:     runDoctor,
 	}
 }
@@ -87,7 +87,7 @@ func (in *call) examination() (doctor.Options, error) {
 	}
 	o := doctor.Options{
 		Environ: in.childEnv(nil), Paths: paths, NodeID: in.text("node"), Codex: in.text("adapter") != "fake",
-		CodexBin: in.text("codex-bin"), CodexHome: in.text("codex-home"),
+		CodexBin: in.text("codex-bin"), CodexHome: in.text("codex-home"), Transport: in.text("transport"),
 		Engine: engine, EngineNamed: engine.Address != "" || in.environmentNamesEngine(), Temporal: temporal, Now: time.Now,
 	}
 	if o.NodeID == "" {

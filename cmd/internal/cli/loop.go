@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"coxswain/activities/codex/appserver/managed"
 	"coxswain/models"
 	"coxswain/models/ledger"
 	"coxswain/worker"
@@ -142,8 +143,14 @@ func (r *loops) engineAnswers(ctx context.Context, stateDir string) error {
 }
 
 func (r *loops) stopWorker() {
-	if r.release != nil {
-		r.release()
+	if r.release == nil {
+		return
+	}
+	h := hearHurry()
+	defer h.stop()
+	r.release()
+	if paths, err := r.paths(); err == nil { // they were found when the worker was started
+		r.endServer(h, paths.StateDir, managed.DrainTime)
 	}
 }
 

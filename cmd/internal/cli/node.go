@@ -82,7 +82,7 @@ func nodeShow(ctx context.Context, in *call) error {
 		rows := [][]any{}
 		for _, kind := range slices.Sorted(maps.Keys(n.Probes)) {
 			probe := n.Probes[kind]
-			rows = append(rows, []any{kind, probe.Version, probe.Transport, probe.Status, probe.SandboxProved, probe.Missing(), probe.Reason})
+			rows = append(rows, []any{kind, probe.Version, probe.Transport, probe.Status, probe.SandboxProved, probe.Missing(), probe.Reason + probe.Fallback})
 		}
 		p.heading("Adapters")
 		p.table("No adapter has been probed.", []string{"ADAPTER", "VERSION", "TRANSPORT", "STATUS", "SANDBOX PROVED", "MISSING", "REASON"}, rows)

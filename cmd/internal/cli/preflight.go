@@ -30,6 +30,9 @@ func (in *call) checkUp() error {
 	if !in.on("demo") {
 		return nil
 	}
+	if in.on("detach") {
+		return models.Invalid("detach", "a demo is there to be watched").Hint("leave one of the two out")
+	}
 	for _, name := range []string{"state-dir", "db", "team", "workspace"} {
 		if in.value(name).source == "flag" {
 			return models.Invalid(name, "--%s does not go with --demo, which makes its own", name).Hint("leave one of the two out")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"coxswain/activities/codex/appserver/managed"
 	"coxswain/cmd/internal/supervise"
 	"coxswain/models"
 	"coxswain/models/ledger"
@@ -26,12 +27,14 @@ func upLeaf() leaf {
 	return leaf{
 		name: "up", usage: "start everything: Temporal if none answers, the worker, the loops",
 		about: "Turns on the loops of the teams of the current repository. Ctrl-C stops everything that it started,\n" +
-			"and nothing else. When the Temporal or the worker that it found goes away, it says so and puts one of its own\n" +
+			"and nothing else: nothing new begins, the turns that run may end within 30 s, and a second Ctrl-C interrupts\n" +
+			"them at once. --detach leaves it running in the background until cox down. When the Temporal or the worker that it found goes away, it says so and puts one of its own\n" +
 			"in its place, but for a Temporal that was named. --demo shows the whole way on a throwaway repository with a\n" +
 			"state directory and ports of its own; its folder is kept and named at the end.",
 		example: "cox up --demo",
 		options: append(options,
 			&option{name: "no-loop", kind: truthKind, usage: "start Temporal and the worker only"},
+			&option{name: "detach", kind: truthKind, usage: "start it in the background and return once it is ready; cox down stops it"},
 			&option{name: "demo", kind: truthKind, usage: "four assignments on a throwaway repository, on the fake adapter unless --adapter names another"},
 			&option{name: "exit-when-done", kind: truthKind, usage: "end when every assignment of the covered teams has ended"},
 			&option{name: "port", kind: wholeKind, fallback: "7233", env: []string{"COX_TEMPORAL_PORT"}, usage: "`PORT` of the embedded Temporal; 0 picks a free one. The variable also says at which port one that answers is used"},
@@ -45,6 +48,9 @@ func up(ctx context.Context, in *call) error {
 	if err := in.checkUp(); err != nil {
 		return err
 	}
+	if in.on("detach") {
+		return in.detach(ctx)
+	}
 	var scene *demo
 	if in.on("demo") {
 		var err error
@@ -56,7 +62,8 @@ func up(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	s := &stack{call: in, stateDir: paths.StateDir, demo: scene}
+	s := &stack{call: in, stateDir: paths.StateDir, demo: scene, hurry: hearHurry(), patience: managed.DrainTime, leave: func() {}}
+	defer s.hurry.stop()
 	unlock, err := s.lock()
 	if err != nil {
 		return err
@@ -76,6 +83,11 @@ type stack struct {
 	release  func()          // stops the worker that this command started; nil while another's is used
 	loops    *loops
 	stops    []func() // the last one first
+
+	hurry    *hurry        // a second interrupt
+	patience time.Duration // how long the app-server's turns may still go on when all stops
+	owned    bool          // the app-server, if any, is this command's worker's
+	leave    func()        // turns off the loops that this command turned on; again is harmless
 }
 
 func (s *stack) stop() {
@@ -98,7 +110,7 @@ func (s *stack) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.stops = append(s.stops, s.stopWorker)
+	s.stops = append(s.stops, s.stopServer, s.stopWorker)
 	if _, running := worker.Running(s.stateDir); running {
 		s.note("a worker of this state directory runs already; it is used and left running")
 		s.noteIgnored()
@@ -244,11 +256,12 @@ func (s *stack) choose(ctx context.Context, l *ledger.Ledger) error {
 		return err
 	}
 	r := &loops{call: s.call, ledger: l, teams: teams}
-	s.stops = append(s.stops, func() {
+	s.leave = sync.OnceFunc(func() {
 		if err := r.leave(ctx); err != nil {
 			s.log().Warn("a loop was not turned off", "error", err)
 		}
 	})
+	s.stops = append(s.stops, s.leave)
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
@@ -277,6 +290,9 @@ func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
+	if err := s.tellReady(ids); err != nil {
+		return err
+	}
 	ended := false
 	f := newFollower(s.call, l, ids, since)
 	err = f.run(ctx, func() (bool, error) {
@@ -299,13 +315,18 @@ func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
 		}
 		return false, s.offByOthers(ctx)
 	})
+	interrupted := ctx.Err() != nil
 	switch {
 	case err != nil && !models.IsCode(err, models.CodeVersionConflict):
 		return err
 	case err == nil && ctx.Err() != nil && s.on("exit-when-done") && !ended:
 		err = models.Errorf(models.CodeInterrupted, "interrupted before every assignment had ended").Hint("cox up goes on with them")
 	}
-	return s.end(context.WithoutCancel(ctx), l, ids, err)
+	if ctx = context.WithoutCancel(ctx); interrupted {
+		s.leave()
+		s.drain(ctx, l, func() { _ = f.show(ctx) }) // what is not shown stands in the ledger
+	}
+	return s.end(ctx, l, ids, err)
 }
 
 // offByOthers tells a person which covered loops somebody else switched off; who

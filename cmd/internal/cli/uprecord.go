@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"coxswain/models"
 	"coxswain/workflows"
 )
 
@@ -16,6 +17,10 @@ type upRecord struct {
 	Adapter   string `json:"adapter"` // as the flag spells it
 	Address   string `json:"address"` // of its engine; "" before it is known, and where the SDK's environment names it
 	Namespace string `json:"namespace"`
+
+	Ready bool     `json:"ready"` // everything is started
+	UI    string   `json:"ui"`    // of its own engine; "" where that is another's
+	Teams []string `json:"teams"` // whose loops it turned on
 }
 
 func upFile(stateDir string) string { return filepath.Join(stateDir, "up.json") }
@@ -34,11 +39,30 @@ func readUp(stateDir string) (r upRecord, runs bool) {
 // tellOthers writes the record of this command.
 func (s *stack) tellOthers(e workflows.Engine) error {
 	r := upRecord{PID: os.Getpid(), Adapter: s.text("adapter"), Address: e.Address, Namespace: e.Namespace}
+	return writeUp(s.stateDir, r)
+}
+
+// writeUp replaces the record whole, since others read it at any time.
+func writeUp(stateDir string, r upRecord) error {
 	raw, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(upFile(s.stateDir), append(raw, '\n'), 0o600)
+	next := upFile(stateDir) + ".new"
+	if err := os.WriteFile(next, append(raw, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, upFile(stateDir))
+}
+
+// tellReady adds to the record that everything is started.
+func (s *stack) tellReady(teams []string) error {
+	r, runs := readUp(s.stateDir)
+	if !runs {
+		return models.Errorf(models.CodeLedgerUnavailable, "the record of this command in %s is gone", s.stateDir).Hint("cox down, then cox up")
+	}
+	r.Ready, r.UI, r.Teams = true, s.engine.UI, teams
+	return writeUp(s.stateDir, r)
 }
 
 // likeUp takes the adapter of the `cox up` that runs here where the command line

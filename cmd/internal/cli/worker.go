@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"coxswain/activities/codex/appserver"
@@ -47,7 +50,7 @@ func workerOptions() []*option {
 	return []*option{
 		{name: "codex-bin", key: "codex_bin", env: []string{"COX_CODEX_BIN"}, usage: "the Codex `PROGRAM`; default: found on the PATH"},
 		{name: "codex-home", key: "codex_home", env: []string{"COX_CODEX_HOME"}, usage: "Codex's state `DIR`; default: CODEX_HOME, else ~/.codex"},
-		{name: "transport", key: "transport", fallback: "auto", env: []string{"COX_TRANSPORT"}, oneOf: []string{"auto", appserver.Unix, appserver.Stdio}, usage: "`TRANSPORT` to Codex: unix (its turns outlive the worker), stdio, or auto, which is stdio for now"},
+		{name: "transport", key: "transport", fallback: "auto", env: []string{"COX_TRANSPORT"}, oneOf: []string{appserver.Auto, appserver.Unix, appserver.Stdio}, usage: "`TRANSPORT` to Codex: unix (its turns outlive the worker), stdio, or auto, which is unix, and stdio where the socket is not to be had"},
 		{name: "max-runs", kind: wholeKind, fallback: "0", key: "max_runs", env: []string{"COX_MAX_RUNS"}, usage: "at most `N` runs on this node at a time; 0 is no limit"},
 		{name: "fake-pace", kind: spanKind, fallback: "0", env: []string{"COX_FAKE_PACE"}, usage: "`DURATION` before each step of a fake agent, so that a person can watch"},
 	}
@@ -78,13 +81,30 @@ func runWorker(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	drain, stop := drainSignal()
+	defer stop()
 	return worker.Run(ctx, worker.Options{
+		Drain:  drain,
 		Ledger: l, StateDir: paths.StateDir, NodeID: node, Engine: engine, Cox: cox,
 		CodexBin: in.text("codex-bin"), CodexHome: in.text("codex-home"), Transport: in.text("transport"),
 		FakePace: in.span("fake-pace"), MaxRuns: in.whole("max-runs"), Log: in.log(),
 		NotifyCommand: in.text("notify-command"), NotifyTimeout: in.span("notify-timeout"), Changes: changes, Env: in.env,
 		Ready: func(i worker.Info) { in.ready(i) },
 	})
+}
+
+// drainSignal is closed when the process is told (SIGUSR1) to begin no new turn.
+func drainSignal() (told <-chan struct{}, stop func()) {
+	signals, drain, ended := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
+	signal.Notify(signals, syscall.SIGUSR1)
+	go func() {
+		select {
+		case <-signals:
+			close(drain)
+		case <-ended:
+		}
+	}()
+	return drain, func() { signal.Stop(signals); close(ended) }
 }
 
 // ready prints the line that tells the worker serves its queues. It is the only

@@ -25,7 +25,7 @@ const installRemedy = "install Codex " + codex.TestedVersion + " (npm install -g
 
 func (e *examination) codexRuns(ctx context.Context) {
 	if !e.Codex {
-		for _, name := range []string{codexCheck, capabilityCheck, loginCheck, sandboxCheck} {
+		for _, name := range []string{codexCheck, capabilityCheck, loginCheck, sandboxCheck, transportCheck} {
 			e.skip(name, "the fake adapter needs none")
 		}
 		return
@@ -35,7 +35,7 @@ func (e *examination) codexRuns(ctx context.Context) {
 	host, bin, err := e.openCodex(ctx)
 	if err != nil {
 		e.fail(codexCheck, models.CodeAdapterUnavailable, plain(err), installRemedy)
-		for _, name := range []string{capabilityCheck, loginCheck, sandboxCheck} {
+		for _, name := range []string{capabilityCheck, loginCheck, sandboxCheck, transportCheck} {
 			e.skip(name, "Codex does not run")
 		}
 		return
@@ -44,6 +44,7 @@ func (e *examination) codexRuns(ctx context.Context) {
 	e.version(bin, host.Version())
 	e.probed(ctx, host)
 	e.loggedIn(ctx, host)
+	e.transportWorks(ctx)
 }
 
 func (e *examination) openCodex(ctx context.Context) (*appserver.Host, string, error) {
@@ -54,7 +55,12 @@ func (e *examination) openCodex(ctx context.Context) (*appserver.Host, string, e
 			return nil, "", err
 		}
 	}
-	host, err := appserver.Open(ctx, appserver.Options{
+	host, err := appserver.Open(ctx, e.codexOptions(bin))
+	return host, bin, err
+}
+
+func (e *examination) codexOptions(bin string) appserver.Options {
+	return appserver.Options{
 		Bin: bin, Env: e.Environ, CodexHome: e.CodexHome, ConfigOverrides: appserver.Offline(),
 		Proved: func(ctx context.Context, key string) (string, bool) {
 			if e.ledger == nil {
@@ -62,8 +68,7 @@ func (e *examination) openCodex(ctx context.Context) (*appserver.Host, string, e
 			}
 			return e.ledger.StoredProof(ctx, e.NodeID, models.AdapterKindCodex, key)
 		},
-	})
-	return host, bin, err
+	}
 }
 
 func (e *examination) version(bin, version string) {

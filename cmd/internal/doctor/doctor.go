@@ -39,6 +39,7 @@ type Options struct {
 	Codex       bool   // the loops run the real Codex
 	CodexBin    string // "" is found
 	CodexHome   string // "" is the user's own
+	Transport   string // appserver.Auto, Unix or Stdio; "" is Auto
 	Engine      workflows.Engine
 	EngineNamed bool   // somebody said where Temporal is, or one was started here
 	Temporal    string // the embedded Temporal beside this program

@@ -224,6 +224,7 @@ func TestTheRealCodexIsAsked(t *testing.T) {
 	want(t, got[codexCheck], OK, codextest.Version)
 	want(t, got[capabilityCheck], OK)
 	want(t, got[sandboxCheck], OK, "tried with codex sandbox")
+	want(t, got[transportCheck], OK, "unix")
 	want(t, got[loginCheck], Failed, "nobody is logged in", "codex login")
 
 	const key = "sk-made-up-0123456789"

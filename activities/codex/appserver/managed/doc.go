@@ -4,7 +4,10 @@
 //	Open ─▶ record? ──none, or its process has ended──▶ start ─▶ connect
 //	           │
 //	           └─its process runs ──fits──▶ connect (adopted)
-//	                     └─other Codex, home or socket ─▶ end it ─▶ start ─▶ connect
+//	                     └─other home or socket ─▶ end it ─▶ start ─▶ connect
+//
+// After an upgrade of Codex the server of before is adopted as well, so that its turns
+// go on; it is Outdated, and to be stopped once it is idle.
 //
 // The record names the process by its id, its start and the boot of the machine,
 // which together no other process ever has.

@@ -21,13 +21,10 @@ func (r record) running() (bool, error) {
 	return alive && started == r.Started, err
 }
 
-// misfit tells why a running server is not to be used for the wanted Codex, "" when
-// it fits.
-func (r record) misfit(version, codexHome string) string {
-	switch {
-	case r.Version != version:
-		return fmt.Sprintf("it is Codex %s, and %s is wanted", r.Version, version)
-	case r.CodexHome != codexHome:
+// misfit tells why a running server is not to be used for the wanted home, "" when
+// it fits. One of another version fits until it is idle (Outdated).
+func (r record) misfit(codexHome string) string {
+	if r.CodexHome != codexHome {
 		return fmt.Sprintf("its home is %s, and %s is wanted", r.CodexHome, codexHome)
 	}
 	if err := checkSocket(r.Socket); err != nil {

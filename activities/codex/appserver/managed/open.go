@@ -80,11 +80,11 @@ func (p place) adopt(ctx context.Context, o appserver.Options, version string) (
 	if !alive {
 		return nil, p.cleanUp(r)
 	}
-	why := r.misfit(version, home(o))
+	why := r.misfit(home(o))
 	if why == "" {
 		host, err := appserver.Connect(ctx, o, p.server(r))
 		if err == nil {
-			o.Logger.Info("codex app-server is adopted", "pid", r.PID, "version", version)
+			o.Logger.Info("codex app-server is adopted", "pid", r.PID, "version", r.Version, "installed", version)
 			return host, nil
 		}
 		if ctx.Err() != nil {
@@ -104,6 +104,26 @@ func (p place) replace(ctx context.Context, r record, why string, log *slog.Logg
 		return startup("ending the app-server of before", err)
 	}
 	return p.cleanUp(r)
+}
+
+// Outdated tells whether the running server of a state directory is of another
+// version than the installed Codex. It goes on until it is idle: then Stop, and Open
+// starts the installed one.
+func Outdated(ctx context.Context, stateDir string, options appserver.Options) (running, installed string, outdated bool, err error) {
+	r, found, err := placeOf(stateDir).read()
+	if err != nil || !found {
+		return "", "", false, err
+	}
+	alive, err := r.running()
+	if err != nil || !alive {
+		return "", "", false, err
+	}
+	o, err := options.Resolve()
+	if err != nil {
+		return r.Version, "", false, err
+	}
+	installed, err = appserver.BinaryVersion(ctx, o.Bin, o.Env)
+	return r.Version, installed, err == nil && installed != r.Version, err
 }
 
 // acquire takes the lock of the folder, waiting for whoever has it.

@@ -241,9 +241,10 @@ func TestStopLetsTurnsEnd(t *testing.T) {
 		_, err := managed.Stop(context.Background(), w.state, codextest.Patience)
 		stopped <- err
 	}()
-	for draining := false; !draining; {
-		_, err := host.StartThread(t.Context(), w.spec)
-		draining = err != nil
+	for refused := error(nil); refused == nil; {
+		if _, refused = host.StartThread(t.Context(), w.spec); refused != nil && codex.KindOf(refused) != codex.ErrDraining {
+			t.Errorf("while it drains: %v", refused)
+		}
 	}
 	close(release)
 	if err := <-stopped; err != nil {

@@ -110,18 +110,17 @@ func TestAForeignProcessOfTheSameIDIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestARunningServerFitsOnlyTheSameCodexAndAPrivateSocket(t *testing.T) {
+func TestARunningServerFitsOnlyTheSameHomeAndAPrivateSocket(t *testing.T) {
 	t.Parallel()
 	_, r, _ := recorded(t)
-	if why := r.misfit("1.0.0", "/home"); !strings.Contains(why, "no such file") {
+	if why := r.misfit("/home"); !strings.Contains(why, "no such file") {
 		t.Errorf("without a socket: %q", why)
 	}
 	listen(t, r.Socket, 0o600)
 	for want, why := range map[string]string{
-		"":                    r.misfit("1.0.0", "/home"),
-		"is Codex 1.0.0":      r.misfit("1.0.1", "/home"),
-		"/other is wanted":    r.misfit("1.0.0", "/other"),
-		"is no socket":        record{Version: "1", CodexHome: "/", Socket: os.Args[0]}.misfit("1", "/"),
+		"":                    r.misfit("/home"),
+		"/other is wanted":    r.misfit("/other"),
+		"is no socket":        record{CodexHome: "/", Socket: os.Args[0]}.misfit("/"),
 		"may be used by othe": open(t, r, 0o660),
 	} {
 		if want == "" && why != "" || !strings.Contains(why, want) {
@@ -135,7 +134,7 @@ func open(t *testing.T, r record, mode os.FileMode) string {
 	t.Helper()
 	r.Socket += "-open"
 	listen(t, r.Socket, mode)
-	return r.misfit(r.Version, r.CodexHome)
+	return r.misfit(r.CodexHome)
 }
 
 func TestAFolderThatOthersMayUseIsRefused(t *testing.T) {

@@ -2,6 +2,9 @@ package managed
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -59,11 +62,28 @@ func Running(stateDir string) (pid int, running bool) {
 // cleanUp removes the traces of a server that has ended.
 func (p place) cleanUp(r record) error {
 	if filepath.Dir(r.Socket) == string(p) {
-		if err := absent(os.Remove(r.Socket)); err != nil {
+		if err := errors.Join(removeTarget(r.Socket), absent(os.Remove(r.Socket))); err != nil {
 			return err
 		}
 	}
 	return p.forget()
+}
+
+// removeTarget removes the socket that a killed server left where its link leads: in
+// Codex's own folder for sockets, and only when it is this user's and nobody listens.
+func removeTarget(link string) error {
+	target, err := os.Readlink(link)
+	if err != nil || filepath.Dir(target) != fmt.Sprintf("/tmp/codex-daemon-%d", os.Geteuid()) || checkSocket(link) != nil {
+		return nil //nolint:nilerr // no link, or one that leads elsewhere: nothing of ours
+	}
+	c, err := net.DialTimeout("unix", target, time.Second)
+	if err == nil {
+		return c.Close()
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return nil //nolint:nilerr // gone, or in doubt
+	}
+	return absent(os.Remove(target))
 }
 
 // end drains the running server, then ends it, and what is left of its group.
