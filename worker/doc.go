@@ -17,5 +17,8 @@
 //   - One host per adapter kind, opened at first use, shared by activities and
 //     observer, reopened with back-off when it ends.
 //   - Stop order: relay and poller, queues, hosts, client, lock. Turns of a
-//     stdio host end with it and read as lost at the next start.
+//     stdio host end with it and read as lost at the next start; those of a
+//     server on a socket go on and are attached again.
+//   - A worker that is told to drain begins no turn any more and goes on with
+//     everything else.
 package worker

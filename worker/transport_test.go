@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -10,6 +11,8 @@ import (
 
 	"coxswain/activities/codex"
 	"coxswain/activities/codex/appserver"
+	"coxswain/activities/codex/appserver/managed"
+	"coxswain/activities/codex/codextest"
 	"coxswain/models"
 )
 
@@ -74,6 +77,49 @@ func TestAMissingCodexIsNotLookedForTwice(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "stdio") {
 		t.Errorf("it speaks of the transport:\n%s", log.String())
+	}
+}
+
+// A server of another version than the installed Codex goes on while a thread is
+// active; then it is ended, and the next use opens the installed one.
+func TestAnOutdatedServerIsReplacedWhenItIsIdle(t *testing.T) {
+	t.Parallel()
+	bin := codextest.Binary(t)
+	dir := t.TempDir()
+	release := make(chan struct{})
+	model := codextest.NewServer(t, func(codextest.Request) codextest.Reply { return codextest.Slow("long answer", release) })
+	r := newRig(t)
+	h := r.newHosts(nil)
+	h.dial = h.openKind
+	h.o.StateDir, h.o.CodexBin, h.o.CodexHome = filepath.Join(dir, "state"), bin, codextest.WriteHome(t, dir, model.BaseURL())
+	t.Cleanup(func() {
+		r.ok(h.close())
+		_, err := managed.Stop(context.Background(), h.o.StateDir, 0)
+		r.ok(err)
+	})
+	r.ok(os.MkdirAll(filepath.Join(dir, "work"), 0o700))
+	host, err := h.Host(t.Context(), models.AdapterKindCodex)
+	r.ok(err)
+	thread, err := host.StartThread(t.Context(), codex.ThreadSpec{CWD: filepath.Join(dir, "work"), Model: codextest.ModelSlug, TempDir: dir})
+	r.ok(err)
+	_, err = host.StartTurn(t.Context(), thread.ID, codex.TurnInput{Text: "go", ClientMessageID: "m-1"})
+	r.ok(err)
+	model.Wait(t, "the turn's request", func(q codextest.Request) bool { return q.User == "go" })
+	record := filepath.Join(h.o.StateDir, "app-server", "server.json")
+	text, err := os.ReadFile(record)
+	r.ok(err)
+	r.ok(os.WriteFile(record, []byte(strings.Replace(string(text), codextest.Version, "0.1.0", 1)), 0o600))
+	h.upgrade(t.Context())
+	before, running := managed.Running(h.o.StateDir)
+	if !running || h.opened(models.AdapterKindCodex) == nil {
+		t.Fatal("a server with an active turn was ended")
+	}
+	close(release)
+	r.until("the idle server is ended", func() bool { h.upgrade(t.Context()); return h.opened(models.AdapterKindCodex) == nil })
+	_, err = h.Host(t.Context(), models.AdapterKindCodex)
+	r.ok(err)
+	if after, running := managed.Running(h.o.StateDir); !running || after == before {
+		t.Errorf("process %d became %d, running %t", before, after, running)
 	}
 }
 

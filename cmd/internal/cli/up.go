@@ -322,8 +322,8 @@ func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
 	case err == nil && ctx.Err() != nil && s.on("exit-when-done") && !ended:
 		err = models.Errorf(models.CodeInterrupted, "interrupted before every assignment had ended").Hint("cox up goes on with them")
 	}
-	if ctx = context.WithoutCancel(ctx); interrupted {
-		s.leave()
+	ctx = context.WithoutCancel(ctx)
+	if s.leave(); err == nil || interrupted { // also after the last decision its turn is let end
 		s.drain(ctx, l, func() { _ = f.show(ctx) }) // what is not shown stands in the ledger
 	}
 	return s.end(ctx, l, ids, err)

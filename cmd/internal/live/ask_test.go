@@ -30,7 +30,7 @@ func TestLiveUnexpectedQuestionsDoNotStopARun(t *testing.T) {
 	write(t, filepath.Join(relay, askFile), "")
 	r.team()
 	r.assign("one", "Write one file", outFile("one"))
-	wantStatus(t, r.up("--exit-when-done").finish(), "accepted", "one")
+	wantStatus(t, r.up("--exit-when-done", "--transport", "stdio").finish(), "accepted", "one")
 
 	wantAll(t, "the answer to the unheard-of question", string(read(t, filepath.Join(relay, saidFile))), askID, `"error"`, "item/neverHeardOf/request")
 	l := r.ledger()

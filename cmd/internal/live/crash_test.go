@@ -11,7 +11,7 @@ import (
 	"coxswain/models/ledger"
 )
 
-// A worker killed outright while the model answers loses the turn and nothing
+// A worker killed outright while the model answers loses, over stdio, the turn and nothing
 // else: the thread is resumed once, under its whole configuration.
 func TestLiveKilledWorkerResumesTheThread(t *testing.T) {
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestLiveKilledWorkerResumesTheThread(t *testing.T) {
 	})
 	r.team()
 	r.assign("one", "Write one file", outFile("one"))
-	s := r.up("--model", listed, "--exit-when-done")
+	s := r.up("--model", listed, "--exit-when-done", "--transport", "stdio")
 	r.until("the worker's second request", func(context.Context) (bool, error) { return len(r.outputsOf("Your assignment is ")) == 1, nil })
 	l := r.ledger()
 	before := r.awaitRun(l, "one", "the prompt's receipt", func(d ledger.RunDetail) bool {

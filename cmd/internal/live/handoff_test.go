@@ -128,7 +128,7 @@ func (r *rig) wantRunShown(run ledger.RunDetail) {
 		r.t.Errorf("run show: message %v", messages[0])
 	}
 	adapter := object(object(shown, "metadata"), "adapter")
-	for key, want := range map[string]string{"kind": "codex_app_server", "version": codexVersion, "transport": "stdio"} {
+	for key, want := range map[string]string{"kind": "codex_app_server", "version": codexVersion, "transport": "unix"} {
 		if got := text(adapter, key); got != want {
 			r.t.Errorf("run show: adapter %s is %q, want %q", key, got, want)
 		}

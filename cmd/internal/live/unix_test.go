@@ -16,20 +16,27 @@ import (
 	"coxswain/worker"
 )
 
-// A turn that was streaming when the worker was killed outright goes on: whether it
-// ends before or after the next worker looks, that one sees the whole of it, and the
-// model is asked for nothing twice.
+// A turn that was streaming when the worker was killed outright, or stopped, goes on:
+// whether it ends before or after the next worker looks, that one sees the whole of
+// it, and the model is asked for nothing twice.
 func TestLiveTurnOutlivesAKilledWorker(t *testing.T) {
 	t.Parallel()
-	for name, await := range map[string]bool{"ends under the next worker": true, "ends while nobody looks": false} {
+	for name, how := range map[string]struct {
+		signal syscall.Signal
+		await  bool
+	}{
+		"killed, ends under the next worker":  {syscall.SIGKILL, true},
+		"killed, ends while nobody looks":     {syscall.SIGKILL, false},
+		"stopped, ends under the next worker": {syscall.SIGTERM, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			outlive(t, await)
+			outlive(t, how.signal, how.await)
 		})
 	}
 }
 
-func outlive(t *testing.T, await bool) {
+func outlive(t *testing.T, signal syscall.Signal, await bool) {
 	t.Helper()
 	release := make(chan struct{})
 	r := newRig(t, agents(func(t turn) reply {
@@ -41,7 +48,7 @@ func outlive(t *testing.T, await bool) {
 	}))
 	r.team()
 	r.assign("one", "Write one file", outFile("one"))
-	s := r.up("--transport", "unix")
+	s := r.up()
 	r.until("the worker's second request", func(context.Context) (bool, error) { return len(r.outputsOf("Your assignment is ")) == 1, nil })
 	l := r.ledger()
 	before := r.awaitRun(l, "one", "a watched turn", func(d ledger.RunDetail) bool {
@@ -52,7 +59,7 @@ func outlive(t *testing.T, await bool) {
 	if !running {
 		t.Fatal("no app-server runs")
 	}
-	s.killWorker()
+	s.signalWorker(signal)
 	if !await {
 		close(release)
 	}
@@ -88,6 +95,9 @@ func (r *rig) wantUndisturbed(l *ledger.Ledger, before ledger.RunDetail) {
 	run := r.onlyRun(l, "one")
 	if len(run.Turns) != 1 || run.Turns[0].ID != before.Turns[0].ID || run.Turns[0].Status != models.TurnCompleted || run.SessionRef != before.SessionRef {
 		r.t.Errorf("thread %s, turns %+v; want the completed %s on %s", run.SessionRef, run.Turns, before.Turns[0].ID, before.SessionRef)
+	}
+	if turn := run.Turns[0]; turn.Tokens.Total == 0 || turn.Tokens.Incomplete || run.Tokens.Total != turn.Tokens.Total {
+		r.t.Errorf("the turn counted %+v, its run %+v", turn.Tokens, run.Tokens)
 	}
 	steps := map[int]int{}
 	for _, q := range r.model.Requests() {

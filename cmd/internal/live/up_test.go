@@ -65,12 +65,13 @@ func (r *rig) up(args ...string) *stack {
 	return s
 }
 
-// stop ends the stack as Ctrl-C does and fails when that takes too long.
+// stop ends the stack as Ctrl-C does, twice, and fails when that takes too long.
 func (s *stack) stop() {
 	select {
 	case <-s.ended:
 	default:
-		_ = s.cmd.Process.Signal(syscall.SIGINT) // it may just have ended
+		_ = s.cmd.Process.Signal(syscall.SIGINT)  // it may just have ended
+		_ = s.cmd.Process.Signal(syscall.SIGTERM) // nobody waits for a turn that the model left hanging
 		select {
 		case <-s.ended:
 		case <-time.After(patience):
@@ -144,14 +145,19 @@ func (r *rig) onlyRun(l *ledger.Ledger, assignment string) ledger.RunDetail {
 	return d
 }
 
-// killWorker kills the worker outright; Codex dies with it.
+// killWorker kills the worker outright; over stdio Codex dies with it.
 func (s *stack) killWorker() {
+	s.r.t.Helper()
+	s.signalWorker(syscall.SIGKILL)
+}
+
+func (s *stack) signalWorker(signal syscall.Signal) {
 	s.r.t.Helper()
 	pid, running := worker.Running(s.r.state)
 	if !running {
 		s.r.t.Fatal("no worker runs")
 	}
-	check(s.r.t, syscall.Kill(pid, syscall.SIGKILL))
+	check(s.r.t, syscall.Kill(pid, signal))
 }
 
 // list is a list of objects in a document, text a text; both are empty when the

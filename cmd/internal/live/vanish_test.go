@@ -41,7 +41,7 @@ func vanish(t *testing.T, leave func(r *rig, thread string)) {
 	write(t, filepath.Join(relay, holdFile), "")
 	r.team()
 	r.assign("one", "Write one file", outFile("one"))
-	s := r.up("--exit-when-done")
+	s := r.up("--exit-when-done", "--transport", "stdio")
 	r.until("the first turn is held back", func(context.Context) (bool, error) {
 		_, err := os.Stat(filepath.Join(relay, heldFile))
 		return err == nil, err
