@@ -33,10 +33,12 @@ type hosts struct {
 	open     map[string]*openHost
 	failed   map[string]failedOpen
 	closed   bool
-	ends     map[string]int // how often a host ended soon after it was opened, one time after the other
-	fallback string         // why Codex is not on its socket, as it was logged
+	ends     map[string]int  // how often a host ended soon after it was opened, one time after the other
+	partial  map[string]bool // of the open hosts: not all threads are attached
+	fallback string          // why Codex is not on its socket, as it was logged
 
-	lost chan struct{} // a host ended by itself
+	lost    chan struct{} // a host ended by itself
+	current string        // the file of the installed Codex that runs; only upgrade uses it
 }
 
 type openHost struct {
@@ -53,7 +55,7 @@ type failedOpen struct {
 
 func newHosts(o Options, n *activities.Node, w *observer) *hosts {
 	h := &hosts{o: o, node: n, watch: w, opening: semaphore.NewWeighted(1), open: map[string]*openHost{}, failed: map[string]failedOpen{},
-		ends: map[string]int{}, lost: make(chan struct{}, 1)}
+		ends: map[string]int{}, partial: map[string]bool{}, lost: make(chan struct{}, 1)}
 	h.dial = h.openKind
 	return h
 }
@@ -135,9 +137,7 @@ func (h *hosts) dialled(kind string, host codex.Adapter, err error) error {
 
 // attach makes a new host hold the threads that the ledger knows.
 func (h *hosts) attach(ctx context.Context, host codex.Adapter) {
-	if err := activities.Reattach(ctx, h.node, host); err != nil {
-		h.o.Log.Warn("some threads were not attached again", "adapter", host.Kind(), "error", err)
-	}
+	h.attachAll(ctx, host)
 	go func() {
 		h.watch.ended(host)
 		select {
@@ -145,6 +145,30 @@ func (h *hosts) attach(ctx context.Context, host codex.Adapter) {
 		default: // somebody looks already
 		}
 	}()
+}
+
+// attachAll attaches what the ledger knows; where that fails for a thread, whose turn
+// nobody would see end, keep does it again.
+func (h *hosts) attachAll(ctx context.Context, host codex.Adapter) {
+	err := activities.Reattach(ctx, h.node, host)
+	if err != nil && ctx.Err() == nil {
+		h.o.Log.Warn("some threads were not attached again", "adapter", host.Kind(), "error", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.partial[host.Kind()] = err != nil
+}
+
+// attachRest attaches the threads that could not be attached before.
+func (h *hosts) attachRest(ctx context.Context) {
+	for _, kind := range []string{models.AdapterKindCodex, models.AdapterKindFake} {
+		h.mu.Lock()
+		partial := h.partial[kind]
+		h.mu.Unlock()
+		if host := h.opened(kind); partial && host != nil {
+			h.attachAll(ctx, host)
+		}
+	}
 }
 
 func (h *hosts) openKind(ctx context.Context, kind string) (codex.Adapter, error) {
@@ -208,6 +232,7 @@ func (h *hosts) keep(ctx context.Context) {
 			h.reopen(ctx)
 		case <-look.C:
 			h.reopen(ctx)
+			h.attachRest(ctx)
 			h.complain(ctx, "the output of the app-server was not trimmed", managed.Trim(h.o.StateDir))
 		case <-upgrades.C:
 			h.upgrade(ctx)

@@ -67,6 +67,24 @@ func TestAHostThatFailsIsTriedAgainWhileThreadsDependOnIt(t *testing.T) {
 	}
 }
 
+// A thread that could not be attached is attached later: nobody would see its turn end.
+func TestAThreadThatWasNotAttachedIsAttachedLater(t *testing.T) {
+	r := newRig(t)
+	host := newScripted()
+	defer close(host.done)
+	host.refuse = []error{errors.New("busy")}
+	h, dials := dialled(r, host)
+	if _, err := h.Host(t.Context(), models.AdapterKindFake); err != nil || len(host.resumed) != 0 {
+		t.Fatalf("attached %v, %v", host.resumed, err)
+	}
+	for range 2 {
+		h.attachRest(t.Context())
+	}
+	if *dials != 1 || !slices.Equal(host.resumed, []string{"th"}) {
+		t.Errorf("dialled %d times, attached %v", *dials, host.resumed)
+	}
+}
+
 func TestAHostThatNobodyNeedsStaysAway(t *testing.T) {
 	r := newRig(t)
 	host := newScripted()

@@ -25,7 +25,8 @@ type scripted struct {
 	turns       []codex.Turn
 	done        chan struct{}
 	closed      bool
-	err         error // with which it ends
+	err         error   // with which it ends
+	refuse      []error // with which the next resumes fail
 }
 
 func newScripted() *scripted { return &scripted{done: make(chan struct{})} }
@@ -49,6 +50,11 @@ func (s *scripted) Subscribe(fn func(codex.Event)) func() {
 func (s *scripted) ResumeThread(_ context.Context, id string, _ codex.ThreadSpec) (codex.Thread, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.refuse) > 0 {
+		err := s.refuse[0]
+		s.refuse = s.refuse[1:]
+		return codex.Thread{}, err
+	}
 	s.resumed = append(s.resumed, id)
 	return codex.Thread{ID: id}, nil
 }

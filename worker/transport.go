@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"coxswain/activities/codex"
@@ -73,9 +75,16 @@ func (h *hosts) upgrade(ctx context.Context) {
 	if host == nil || h.o.Transport == appserver.Stdio {
 		return
 	}
+	file := programOf(h.codexOptions())
+	if file != "" && file == h.current {
+		return // asking it for its version starts it
+	}
 	running, installed, outdated, err := managed.Outdated(ctx, h.o.StateDir, h.codexOptions())
 	if err != nil || !outdated {
 		h.complain(ctx, "the installed Codex could not be compared with the running one", err)
+		if err == nil {
+			h.current = file
+		}
 		return
 	}
 	idle, err := allIdle(ctx, host)
@@ -86,6 +95,19 @@ func (h *hosts) upgrade(ctx context.Context) {
 	h.o.Log.Info("Codex was upgraded and its server is idle: it is replaced", "running", running, "installed", installed)
 	_, err = managed.Stop(ctx, h.o.StateDir, managed.DrainTime)
 	h.complain(ctx, "the outdated app-server was not ended", err)
+}
+
+// programOf tells one installed Codex from another by its file; "" is unknown.
+func programOf(o appserver.Options) string {
+	o, err := o.Resolve()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(o.Bin)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %d %s", o.Bin, info.Size(), info.ModTime())
 }
 
 func (h *hosts) complain(ctx context.Context, what string, err error) {

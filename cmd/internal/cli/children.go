@@ -150,10 +150,9 @@ func (in *call) childEnv(set map[string]string) []string {
 }
 
 // startWorker keeps a worker running until release is called; an app-server that the
-// worker leaves behind is the caller's. It returns when the
-// worker serves its queues. Its first exit before that is a failure, unless the
-// caller is patient, because it keeps an engine that may be starting again: then
-// only the time limit is.
+// worker leaves behind is the caller's. It returns when the worker serves its queues.
+// Its first exit before that is a failure, unless the caller is patient, because it
+// keeps an engine that may be starting again: then only the time limit is.
 func (in *call) startWorker(ctx context.Context, stateDir string, patient bool) (release func(), err error) {
 	log, logPath, err := in.childLog(stateDir, "worker")
 	if err != nil {

@@ -28,9 +28,10 @@ func upLeaf() leaf {
 		name: "up", usage: "start everything: Temporal if none answers, the worker, the loops",
 		about: "Turns on the loops of the teams of the current repository. Ctrl-C stops everything that it started,\n" +
 			"and nothing else: nothing new begins, the turns that run may end within 30 s, and a second Ctrl-C interrupts\n" +
-			"them at once. --detach leaves it running in the background until cox down. When the Temporal or the worker that it found goes away, it says so and puts one of its own\n" +
-			"in its place, but for a Temporal that was named. --demo shows the whole way on a throwaway repository with a\n" +
-			"state directory and ports of its own; its folder is kept and named at the end.",
+			"them at once. --detach leaves it running in the background until cox down.\n" +
+			"When the Temporal or the worker that it found goes away, it says so and puts one of its own in its place, but\n" +
+			"for a Temporal that was named. --demo shows the whole way on a throwaway repository with a state directory and\n" +
+			"ports of its own; its folder is kept and named at the end.",
 		example: "cox up --demo",
 		options: append(options,
 			&option{name: "no-loop", kind: truthKind, usage: "start Temporal and the worker only"},
