@@ -18,6 +18,7 @@ func runLogTests() map[string]func(*env) {
 		"runlog/withholds_secrets":          runLogSecrets,
 		"runlog/keeps_the_newest_items":     runLogBounded,
 		"runlog/what_was_missed_is_added":   runLogMissed,
+		"runlog/turns_under_way_of_a_node":  turnsUnderWay,
 	}
 }
 
@@ -145,4 +146,28 @@ func runLogMissed(e *env) {
 	e.ok(e.l.RecordItems(e.ctx, "thread-one", []ledger.SeenItem{seenItem("turn-1", "i1", "agentMessage", "first"), seenItem("turn-1", "i2", "agentMessage", "missed")}))
 	e.ok(e.l.RecordItems(e.ctx, "nobodys", []ledger.SeenItem{seenItem("turn-9", "i9", "agentMessage", "x")}))
 	sameJSON(e, "each once", e.lines(run.ID, models.LogItem), []string{"agentMessage: first", "agentMessage: missed"})
+}
+
+// A node's turns are under way from their start to their end, and known by the
+// assignment that they work for.
+func turnsUnderWay(e *env) {
+	e.node()
+	run, _ := e.managed("one")
+	node := e.run(run.ID).NodeID
+	under := func(node string) []ledger.TurnUnderWay {
+		e.Helper()
+		turns, err := e.l.TurnsUnderWay(e.ctx, node)
+		e.ok(err)
+		return turns
+	}
+	same(e, "before the turn", len(under(node)), 0)
+	e.startTurn("thread-one", "turn-1")
+	turns := under(node)
+	same(e, "during the turn", len(turns), 1)
+	same(e, "name", turns[0].Name(), "one")
+	same(e, "run", turns[0].RunID, run.ID)
+	same(e, "began", turns[0].StartedAt, start)
+	same(e, "of another node", len(under("elsewhere")), 0)
+	e.endTurn("thread-one", "turn-1")
+	same(e, "after the turn", len(under(node)), 0)
 }
