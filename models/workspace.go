@@ -91,9 +91,9 @@ func (l LoopSettings) ReviewNudgeInterval() time.Duration {
 type Probe struct {
 	AdapterKind   string          `json:"adapter_kind"`
 	Version       string          `json:"version"`
-	Transport     string          `json:"transport"` // stdio | unix | process
+	Transport     string          `json:"transport"`                    // stdio | unix | process
 	Fallback      string          `json:"transport_fallback,omitempty"` // why it is not unix where that is usual
-	Status        string          `json:"status"`    // active | unavailable
+	Status        string          `json:"status"`                       // active | unavailable
 	Reason        string          `json:"reason,omitempty"`
 	Capabilities  map[string]bool `json:"capabilities"`
 	SandboxProved bool            `json:"sandbox_proved"`

@@ -54,8 +54,10 @@ type failedOpen struct {
 }
 
 func newHosts(o Options, n *activities.Node, w *observer) *hosts {
-	h := &hosts{o: o, node: n, watch: w, opening: semaphore.NewWeighted(1), open: map[string]*openHost{}, failed: map[string]failedOpen{},
-		ends: map[string]int{}, partial: map[string]bool{}, lost: make(chan struct{}, 1)}
+	h := &hosts{
+		o: o, node: n, watch: w, opening: semaphore.NewWeighted(1), open: map[string]*openHost{}, failed: map[string]failedOpen{},
+		ends: map[string]int{}, partial: map[string]bool{}, lost: make(chan struct{}, 1),
+	}
 	h.dial = h.openKind
 	return h
 }
