@@ -99,14 +99,14 @@ func (in *call) startBehind(stateDir string) (*background, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, _, err := childLog(stateDir, "up")
+	log, err := outputOf(upLog(stateDir), os.O_APPEND)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close() //nolint:errcheck // the child writes it
-	doc, err := os.OpenFile(upDoc(stateDir), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	doc, err := outputOf(upDoc(stateDir), os.O_TRUNC)
 	if err != nil {
-		return nil, ledger.StateUnusable(upDoc(stateDir), err)
+		return nil, err
 	}
 	defer doc.Close() //nolint:errcheck // as the log
 	cmd := exec.Command(cox, foreground(in.args)...)
@@ -121,6 +121,20 @@ func (in *call) startBehind(stateDir string) (*background, error) {
 		close(b.ended)
 	}()
 	return b, nil
+}
+
+// outputOf opens a file that a process writes on its own, for longer than this one
+// lives.
+func outputOf(path string, how int) (*os.File, error) {
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err != nil {
+		return nil, ledger.StateUnusable(path, err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|how, 0o600)
+	if err != nil {
+		return nil, ledger.StateUnusable(path, err)
+	}
+	return f, nil
 }
 
 // foreground are the arguments of the same command in the foreground, as a script
