@@ -128,15 +128,20 @@ func (c *Control) Reconcile(ctx context.Context, s Subject) (ClockLook, error) {
 	return ClockLook{Look{g}, next}, failure(err)
 }
 
-// RestInput asks whether a workflow may end.
+// RestInput asks whether a workflow may end, or begin anew.
 type RestInput struct {
 	WorkflowID string `json:"workflow_id"`
 	Generation int64  `json:"generation"`
+	End        bool   `json:"end,omitempty"` // it ends; else it continues as new
 }
 
 // Rest tells whether nothing was raised since the workflow's last look.
-func (c *Control) Rest(ctx context.Context, in RestInput) (bool, error) {
-	ok, err := c.Ledger.Rest(ctx, in.WorkflowID, in.Generation)
+func (c *Control) Rest(ctx context.Context, in RestInput) (ok bool, err error) {
+	if in.End {
+		ok, err = c.Ledger.End(ctx, in.WorkflowID, in.Generation)
+	} else {
+		ok, err = c.Ledger.Rest(ctx, in.WorkflowID, in.Generation)
+	}
 	return ok, failure(err)
 }
 

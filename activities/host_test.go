@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -268,6 +269,15 @@ func (h *host) CleanBackgroundTerminals(_ context.Context, id string) (int, erro
 		h.leftover--
 	}
 	return h.leftover, nil
+}
+
+func (h *host) StoredThreads(context.Context, string) ([]string, error) {
+	if err := h.begin("StoredThreads"); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.threads)), nil
 }
 
 func (h *host) LoadedThreads(context.Context) ([]string, error) {

@@ -64,6 +64,15 @@ func (n *Node) StartThread(ctx context.Context, in CommandInput) (Started, error
 	if err != nil {
 		return n.startFailed(ctx, in.CommandID, own, err)
 	}
+	back, err := n.reclaim(ctx, host, w)
+	if err != nil {
+		return out, failure(err)
+	}
+	if back != "" {
+		kept, err := n.Ledger.RecordThread(ctx, in.CommandID, own, back)
+		out.ThreadID, out.Closed = back, !kept
+		return out, failure(err)
+	}
 	if w.Again {
 		if err := n.archiveOrphans(ctx, host, w.Binding.AdapterKind); err != nil {
 			return out, failure(err)

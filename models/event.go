@@ -90,6 +90,9 @@ const (
 	EventWorktreeRemoval       = "worktree_removal_requested"
 	EventWorktreeRemoved       = "worktree_removed"
 	EventHookEnded             = "hook_ended"
+	EventWorkflowJammed        = "workflow_jammed"
+	EventLedgerRestored        = "ledger_restored"
+	EventLedgerKeyRenewed      = "ledger_key_renewed"
 )
 
 // ReservedEventTypes are the types that append_event refuses, besides those
@@ -105,8 +108,8 @@ func ReservedEventTypes() []string {
 		EventMessageDelivered, EventMessageUnknown, EventLoopConfigured, EventLoopPaused, EventLoopResumed, EventWorkspaceRegistered,
 		EventWorkspaceArchived, EventWorkspaceRestored, EventWorkspaceConfigured, EventTeamCreated, EventActorRegistered, EventNodeStarted,
 		EventTaskVanished, EventSecretRefused, EventHumanBriefUpdated, EventAttentionRaised,
-		EventAttentionSettled, EventWorkflowsRecovered,
 		EventWorktreeCreated, EventWorktreeLost, EventWorktreeKept, EventWorktreeRemoval, EventWorktreeRemoved, EventHookEnded,
+		EventAttentionSettled, EventWorkflowsRecovered, EventWorkflowJammed, EventLedgerRestored, EventLedgerKeyRenewed,
 	}
 }
 

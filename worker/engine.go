@@ -2,10 +2,13 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
@@ -21,7 +24,7 @@ func prepareEngine(ctx context.Context, c client.Client, o Options) (attributes 
 	if err != nil {
 		return false, err
 	}
-	rebuilt, err := o.Ledger.EngineSeen(ctx, described.GetNamespaceInfo().GetId())
+	rebuilt, err := o.Ledger.EngineSeen(ctx, o.NodeID, described.GetNamespaceInfo().GetId())
 	if err != nil {
 		return false, err
 	}
@@ -42,6 +45,26 @@ func prepareEngine(ctx context.Context, c client.Client, o Options) (attributes 
 		return false, nil
 	}
 	return true, nil
+}
+
+// settleWait is how long another node may take to see that the engine which both use
+// came back as a new one.
+const settleWait = 10 * time.Second
+
+// prepareFirst is prepareEngine for a worker that starts.
+func prepareFirst(ctx context.Context, c client.Client, o Options) (attributes bool, err error) {
+	until := time.Now().Add(settleWait)
+	for {
+		attributes, err = prepareEngine(ctx, c, o)
+		if !models.IsCode(err, models.CodeLeaseConflict) || time.Now().After(until) {
+			return attributes, err
+		}
+		select {
+		case <-time.After(reachAgain):
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
 }
 
 // EngineState is what the workflows find at an engine.
@@ -69,9 +92,13 @@ func CheckEngine(ctx context.Context, e workflows.Engine) (EngineState, error) {
 
 func describeNamespace(ctx context.Context, c client.Client, name string) (*workflowservice.DescribeNamespaceResponse, error) {
 	described, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: name})
-	if err != nil {
+	if _, unknown := errors.AsType[*serviceerror.NamespaceNotFound](err); unknown {
 		return nil, models.Errorf(models.CodeEngineUnavailable, "namespace: %q is not on this Temporal", name).
 			Hint("create it, or name another with --namespace").Because(err)
+	}
+	if err != nil {
+		return nil, models.Errorf(models.CodeEngineUnavailable, "Temporal does not describe its namespace %q", name).
+			Hint("cox doctor").Because(err)
 	}
 	return described, nil
 }

@@ -25,6 +25,7 @@ type reach struct {
 	prepared   string // the id of the namespace that is prepared
 	attributes bool   // whether that has the search attributes
 	away       bool
+	told       bool      // whether the log and the ledger say so
 	next       time.Time // of the next look
 }
 
@@ -39,7 +40,7 @@ func newReach(c client.Client, o Options, nodeID string, attributes bool) *reach
 		note:       func(ctx context.Context, away bool) error { return o.Ledger.EngineAway(ctx, nodeID, away) },
 		log:        o.Log,
 		attributes: attributes,
-		away:       true, // until the first look, which takes back what an earlier worker noted
+		away:       true, // until the first look, which tells, and takes back what an earlier worker noted
 	}
 }
 
@@ -61,7 +62,8 @@ func (r *reach) answers(ctx context.Context) (yes, back bool) {
 	if r.away {
 		r.next = time.Now().Add(reachAgain)
 	}
-	if r.away != was {
+	if r.away != was || !r.told {
+		r.told = true
 		r.changed(ctx, err)
 	}
 	return !r.away, was && !r.away
@@ -84,7 +86,7 @@ func (r *reach) look(ctx context.Context) error {
 // changed tells the log and the ledger.
 func (r *reach) changed(ctx context.Context, cause error) {
 	if r.away {
-		r.log.Warn("Temporal does not answer; wake-ups wait for it", "error", cause)
+		r.log.Warn("Temporal cannot be used; wake-ups wait for it", "error", cause)
 	} else {
 		r.log.Info("Temporal answers")
 	}

@@ -2,7 +2,11 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -16,12 +20,15 @@ import (
 
 // Figures of the relay.
 const (
-	relayPoll   = 20 * time.Millisecond  // between two looks at the ledger's version
-	relayRetry  = 500 * time.Millisecond // between two looks at what was not acknowledged
-	relayBatch  = 200
-	wakeTimeout = 5 * time.Second // of one start or signal
-	firstRetry  = 2 * time.Second // a wake-up that was not acknowledged is repeated after that,
-	lastRetry   = time.Minute     // doubled each time up to this
+	relayPoll    = 20 * time.Millisecond  // between two looks at the ledger's version
+	relayRetry   = 500 * time.Millisecond // between two looks at what was not acknowledged
+	relayWindow  = 128                    // workflows that were woken and are expected to read any moment
+	relayBeside  = 16                     // starts and signals at a time
+	relayCrowded = 1000                   // unread wake-ups from which on each commit is not looked at by itself
+	wakeTimeout  = 5 * time.Second        // of one start or signal
+	firstRetry   = 3 * time.Second        // a wake-up that was not acknowledged is repeated after that,
+	lastRetry    = 10 * time.Minute       // doubled each time up to this
+	jamTries     = 4                      // so many in vain, and somebody is told why
 )
 
 // relay carries the ledger's wake-ups to the engine: it starts or signals the
@@ -35,11 +42,17 @@ type relay struct {
 	sent   map[string]sending
 }
 
+// sending is a wake-up that was brought and is not acknowledged yet.
 type sending struct {
 	generation int64
-	next       time.Time
+	next       time.Time // of the repetition
 	wait       time.Duration
+	tries      int
+	told       bool // why it is not read
 }
+
+// late tells whether the workflow should have read by now.
+func (s sending) late() bool { return s.tries > 1 }
 
 func (r relay) run(ctx context.Context) error {
 	watch, err := r.ledger.Watch(ctx)
@@ -49,66 +62,153 @@ func (r relay) run(ctx context.Context) error {
 	defer watch.Close() //nolint:errcheck // a read-only handle
 	r.sent = map[string]sending{}
 	var last time.Time
+	missed := false // a commit that was not looked at yet
 	return every(ctx, relayPoll, func() {
 		changed, err := watch.Changed(ctx)
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("the relay cannot see the ledger", "error", err)
 			return
 		}
+		missed = missed || changed
 		yes, back := r.reach.answers(ctx)
 		if back { // what was sent to the one that went may be lost
 			clear(r.sent)
 		}
-		if yes && (back || changed || time.Since(last) >= relayRetry) {
-			last = time.Now()
+		if yes && (back || missed && len(r.sent) < relayCrowded || time.Since(last) >= relayRetry) {
+			missed, last = false, time.Now()
 			r.deliver(ctx)
 		}
 	})
 }
 
-// deliver sends what is due and forgets what was acknowledged. What was sent already
-// leaves room for the next ones, so that workflows that do not read jam no others.
+// deliver sends what is due and forgets what was acknowledged. Few are under way at a
+// time, so that a long queue neither floods the engine nor fills the memory; those
+// that are late do not count among them, so that workflows that do not read jam no
+// others.
 func (r relay) deliver(ctx context.Context) {
-	due, err := r.ledger.DueWakeups(ctx, relayBatch+len(r.sent))
+	due, err := r.ledger.DueWakeups(ctx, relayWindow+len(r.sent))
 	if err != nil {
 		if ctx.Err() == nil {
 			r.log.Warn("the relay cannot read the wake-ups", "error", err)
 		}
 		return
 	}
-	open := make(map[string]bool, len(due))
-	for _, d := range due {
-		open[d.WorkflowID] = true
-		s := r.sent[d.WorkflowID]
-		if s.generation == d.Generation && time.Now().Before(s.next) {
-			continue
+	r.forget(due)
+	for beside := range slices.Chunk(r.choose(due, time.Now()), relayBeside) {
+		if !r.bring(ctx, beside) {
+			return // all of it waits until the engine is back
 		}
-		if err := r.wake(ctx, d); err != nil && ctx.Err() == nil {
-			r.log.Warn("a workflow was not woken, repeated", "workflow", d.WorkflowID, "error", err)
-			r.reach.doubt()
-			if yes, _ := r.reach.answers(ctx); !yes {
-				return // all of it waits until the engine is back
-			}
-		}
-		s.wait = min(max(s.wait*2, firstRetry), lastRetry)
-		if s.generation != d.Generation {
-			s.wait = firstRetry
-		}
-		r.sent[d.WorkflowID] = sending{generation: d.Generation, next: time.Now().Add(s.wait), wait: s.wait}
 	}
-	for id := range r.sent {
-		if !open[id] {
+}
+
+// forget drops what is not due any more, or was acknowledged and raised again: the
+// signal that was sent is spent.
+func (r relay) forget(due []ledger.Due) {
+	open := make(map[string]int64, len(due))
+	for _, d := range due {
+		open[d.WorkflowID] = d.Acknowledged
+	}
+	for id, s := range r.sent {
+		if acknowledged, yes := open[id]; !yes || acknowledged >= s.generation {
 			delete(r.sent, id)
 		}
 	}
+}
+
+// choose picks what is sent now: what is new, up to the window, and what is late. A
+// signal that waits to be read speaks for every later generation, so that a workflow
+// that does not read gets no more of them than the repetitions.
+func (r relay) choose(due []ledger.Due, now time.Time) []ledger.Due {
+	expected := 0
+	for _, s := range r.sent {
+		if !s.late() {
+			expected++
+		}
+	}
+	var out []ledger.Due
+	for _, d := range due {
+		s, sent := r.sent[d.WorkflowID]
+		switch {
+		case !sent && expected < relayWindow:
+			expected++
+		case !sent || now.Before(s.next):
+			continue
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// bring sends some wake-ups side by side and notes when each is repeated. It is false
+// when the engine does not answer.
+func (r relay) bring(ctx context.Context, some []ledger.Due) bool {
+	failed := make([]error, len(some))
+	var beside sync.WaitGroup
+	for i, d := range some {
+		beside.Go(func() { failed[i] = r.wake(ctx, d) })
+	}
+	beside.Wait()
+	if err := errors.Join(failed...); err != nil && ctx.Err() == nil {
+		r.reach.doubt()
+		yes, _ := r.reach.answers(ctx)
+		r.log.Warn("workflows were not woken, repeated", "of", len(some), "error", err)
+		if !yes {
+			return false
+		}
+	}
+	for i, d := range some {
+		r.note(ctx, d, failed[i])
+	}
+	return ctx.Err() == nil
+}
+
+// note remembers that a wake-up was brought, or that it could not be.
+func (r relay) note(ctx context.Context, d ledger.Due, failed error) {
+	s := r.sent[d.WorkflowID]
+	s.generation, s.tries = max(s.generation, d.Generation), s.tries+1
+	s.wait = min(max(s.wait*2, firstRetry), lastRetry)
+	s.next = time.Now().Add(s.wait)
+	if s.tries >= jamTries && !s.told {
+		s.told = r.jammed(ctx, d, failed)
+	}
+	r.sent[d.WorkflowID] = s
+}
+
+// jammed tells why a workflow does not read, where it is known; false while it may
+// just be busy.
+func (r relay) jammed(ctx context.Context, d ledger.Due, failed error) bool {
+	why := r.whyJammed(ctx, d, failed)
+	if why == "" {
+		return false
+	}
+	r.log.Error("a workflow does not read what was raised for it", "workflow", d.WorkflowID, "reason", why)
+	if err := r.ledger.NoteJam(ctx, d.WorkflowID, why); err != nil && ctx.Err() == nil {
+		r.log.Warn("a jammed workflow was not noted", "workflow", d.WorkflowID, "error", err)
+	}
+	return true
+}
+
+func (r relay) whyJammed(ctx context.Context, d ledger.Due, failed error) string {
+	if failed != nil {
+		return "Temporal refuses its wake-ups: " + failed.Error()
+	}
+	if workflows.NameOf(d.Kind) == "" {
+		return fmt.Sprintf("this version of cox knows no workflow of the kind %q; start the version that raised it", d.Kind)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	w, err := workflows.Front{Client: r.client, Prefix: r.ledger.Prefix()}.Describe(ctx, d.WorkflowID)
+	if err != nil || !w.Running() || w.FailedTasks == 0 {
+		return "" // gone, which the next repetition mends, or busy
+	}
+	return fmt.Sprintf("its code fails, %d times so far; the log of the worker says why", w.FailedTasks)
 }
 
 // wake starts or signals one workflow.
 func (r relay) wake(ctx context.Context, d ledger.Due) error {
 	name := workflows.NameOf(d.Kind)
 	if name == "" {
-		r.log.Error("the ledger asks for a workflow that this build does not know", "kind", d.Kind, "workflow", d.WorkflowID)
-		return nil
+		return nil // its repetitions tell
 	}
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
@@ -122,33 +222,4 @@ func (r relay) wake(ctx context.Context, d ledger.Due) error {
 		}, name, activities.Subject{ID: d.Subject, WorkflowID: d.WorkflowID, Attributes: r.reach.attributes})
 	failpoint.Hit(failpoint.WakeSent)
 	return err
-}
-
-// poll evaluates the plan of each team at its own interval and wakes its loop
-// only when the pass would not be empty. Loops whose owner has ended go off.
-func poll(ctx context.Context, o Options) error {
-	l, log := o.Ledger, o.Log
-	next := map[string]time.Time{}
-	return every(ctx, time.Second, func() {
-		if err := releaseLoops(ctx, l, o.StateDir, log); err != nil && ctx.Err() == nil {
-			log.Warn("the loops of ended commands were not turned off", "error", err)
-		}
-		teams, err := l.PollableTeams(ctx)
-		for _, t := range teams {
-			if time.Now().Before(next[t.ID]) {
-				continue
-			}
-			next[t.ID] = time.Now().Add(time.Duration(max(t.Loop.PollIntervalSeconds, 1)) * time.Second)
-			plan, previewErr := l.PreviewTeam(ctx, t.ID)
-			if previewErr == nil && !plan.Empty() {
-				previewErr = l.WakeTeam(ctx, t.WorkspaceID, t.ID)
-			}
-			if previewErr != nil {
-				err = previewErr
-			}
-		}
-		if err != nil && ctx.Err() == nil {
-			log.Warn("a team's plan was not evaluated", "error", err)
-		}
-	})
 }

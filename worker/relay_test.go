@@ -9,6 +9,9 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"coxswain/activities"
@@ -21,9 +24,29 @@ import (
 type engine struct {
 	client.Client
 
-	mu    sync.Mutex
-	fails int
-	woken []woken
+	mu      sync.Mutex
+	asked   int
+	fails   int
+	woken   []woken
+	running map[string]bool // what Describe says: false is a workflow that has ended
+	broken  int             // failed tasks of each running one
+}
+
+func (e *engine) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	running, known := e.running[id]
+	if !known {
+		return nil, serviceerror.NewNotFound("no such workflow")
+	}
+	status := enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED
+	if running {
+		status = enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status},
+		PendingWorkflowTask:   &workflowpb.PendingWorkflowTaskInfo{Attempt: int32(e.broken) + 1},
+	}, nil
 }
 
 type woken struct {
@@ -36,6 +59,7 @@ type woken struct {
 func (e *engine) SignalWithStartWorkflow(_ context.Context, id, signal string, arg any, o client.StartWorkflowOptions, wf any, args ...any) (client.WorkflowRun, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.asked++
 	if e.fails > 0 {
 		e.fails--
 		return nil, errors.New("away")
@@ -115,12 +139,19 @@ func TestTheRelayRepeatsUntilTheWorkflowHasRead(t *testing.T) {
 	if n := len(e.of(full)); n != 2 || relay.sent[id].wait != 2*first {
 		t.Errorf("woken %d times, waits %s and %s", n, first, relay.sent[id].wait)
 	}
-	r.ok(r.l.WakeTeam(t.Context(), "w", "t")) // a new generation does not wait
+	r.ok(r.l.WakeTeam(t.Context(), "w", "t"))
+	relay.deliver(t.Context())
+	if n := len(e.of(full)); n != 2 {
+		t.Errorf("woken %d times; the signal that was not read yet speaks for the new generation", n)
+	}
+	_, err := r.l.Acknowledge(t.Context(), id)
+	r.ok(err)
+	r.ok(r.l.WakeTeam(t.Context(), "w", "t")) // after the read it does not
 	relay.deliver(t.Context())
 	if n := len(e.of(full)); n != 3 || relay.sent[id].wait != firstRetry {
 		t.Errorf("woken %d times, wait %s", n, relay.sent[id].wait)
 	}
-	_, err := r.l.Acknowledge(t.Context(), id)
+	_, err = r.l.Acknowledge(t.Context(), id)
 	r.ok(err)
 	due()
 	relay.deliver(t.Context())
@@ -171,7 +202,7 @@ func TestTheRelaySendsAgainToAnEngineThatComesBack(t *testing.T) {
 	var prepared atomic.Int32
 	link.prepare = func(ctx context.Context) (bool, error) {
 		prepared.Add(1)
-		_, err := r.l.EngineSeen(ctx, id.Load().(string))
+		_, err := r.l.EngineSeen(ctx, "n", id.Load().(string))
 		return true, err
 	}
 	link.note = func(ctx context.Context, gone bool) error { return r.l.EngineAway(ctx, "n", gone) }

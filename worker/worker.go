@@ -71,14 +71,17 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer c.Close()
-	attributes, err := prepareEngine(ctx, c, o)
-	if err != nil {
-		return err
-	}
 	if o.NodeID == "" {
 		if o.NodeID, err = ledger.KeepNodeID(o.StateDir); err != nil {
 			return err
 		}
+	}
+	if err := noticeRestore(ctx, o); err != nil {
+		return err
+	}
+	attributes, err := prepareFirst(ctx, c, o)
+	if err != nil {
+		return err
 	}
 	if err := releaseLoops(ctx, o.Ledger, o.StateDir, o.Log); err != nil { // before anything is planned
 		return err
@@ -110,8 +113,9 @@ func serve(ctx context.Context, o Options, c client.Client, node models.Node, at
 	g.Go(func() error {
 		return relay{ledger: o.Ledger, client: c, reach: newReach(c, o, node.ID, attributes), log: o.Log}.run(ctx)
 	})
+	g.Go(func() error { return newReviver(o.Ledger, c, o.Log).run(ctx) })
 	g.Go(func() error { return poll(ctx, o) })
-	g.Go(func() error { return beat(ctx, o.Ledger, node.ID, o.Log) })
+	g.Go(func() error { return beat(ctx, o, node.ID) })
 	g.Go(func() error { return watch.run(ctx) })
 	g.Go(func() error { return hosts.adopt(ctx) })
 	g.Go(func() error { return newHalter(o, n).run(ctx) })
@@ -198,13 +202,24 @@ func (q queues) stop() {
 	q.node.Stop()
 }
 
-// beat renews the node's own heartbeat.
-func beat(ctx context.Context, l *ledger.Ledger, nodeID string, log *slog.Logger) error {
+// beat renews the node's own heartbeat, and the mark of the ledger.
+func beat(ctx context.Context, o Options, nodeID string) error {
 	return every(ctx, 20*time.Second, func() {
-		if err := l.BeatNode(ctx, nodeID); err != nil && ctx.Err() == nil {
-			log.Warn("the node's heartbeat failed", "error", err)
+		if err := errors.Join(o.Ledger.BeatNode(ctx, nodeID), noticeRestore(ctx, o)); err != nil && ctx.Err() == nil {
+			o.Log.Warn("the node's heartbeat failed", "error", err)
 		}
 	})
+}
+
+// noticeRestore keeps the mark of how far the ledger has come, and tells the ledger
+// when an older copy of it was put back.
+func noticeRestore(ctx context.Context, o Options) error {
+	restored, err := o.Ledger.WatchForRestore(ctx, filepath.Join(o.StateDir, "ledger.seen"))
+	if err == nil && restored != nil {
+		o.Log.Warn("the ledger was set back to an earlier state; what was open is looked for before it is done again",
+			"epoch", restored.Epoch, "commands", restored.Commands, "messages", restored.Messages)
+	}
+	return err
 }
 
 // every calls fn at an interval until ctx ends.

@@ -64,7 +64,7 @@ func (a *assignment) step(ctx workflow.Context, look activities.AssignmentLook) 
 		}
 		return false, nil
 	case look.Step.Done:
-		return a.mayRest(ctx, look.Generation)
+		return a.mayEnd(ctx, look.Generation)
 	}
 	return false, a.wait(ctx, look.Step.WakeAt)
 }

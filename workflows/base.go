@@ -155,12 +155,18 @@ func summary(err error) string {
 	return "failed"
 }
 
+// mayEnd asks the ledger whether nothing was raised since the last look, so that the
+// workflow can end.
+func (b *base) mayEnd(ctx workflow.Context, generation int64) (bool, error) {
+	return b.mayRest(ctx, generation, true)
+}
+
 // mayRest asks the ledger whether nothing was raised since the last look. Then the
 // signals that are left told of what the look has covered, and are taken.
-func (b *base) mayRest(ctx workflow.Context, generation int64) (bool, error) {
+func (b *base) mayRest(ctx workflow.Context, generation int64, end bool) (bool, error) {
 	var ok bool
 	err := workflow.ExecuteLocalActivity(ledgerCall(ctx), control.Rest,
-		activities.RestInput{WorkflowID: b.subject.WorkflowID, Generation: generation}).Get(ctx, &ok)
+		activities.RestInput{WorkflowID: b.subject.WorkflowID, Generation: generation, End: end}).Get(ctx, &ok)
 	if ok {
 		b.drain()
 	}
@@ -174,7 +180,7 @@ func (b *base) renewed(ctx workflow.Context, generation int64, self any) error {
 	if !b.cancelled && !info.GetContinueAsNewSuggested() && info.GetCurrentHistoryLength() < historyCap {
 		return nil
 	}
-	ok, err := b.mayRest(ctx, generation)
+	ok, err := b.mayRest(ctx, generation, false)
 	if err != nil || !ok {
 		return err
 	}

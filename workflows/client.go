@@ -2,9 +2,12 @@ package workflows
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/log"
@@ -100,6 +103,7 @@ func Dial(ctx context.Context, e Engine, logger *slog.Logger) (client.Client, er
 	if logger != nil {
 		o.Logger = log.NewStructuredLogger(logger)
 	}
+	o.ConnectionOptions.DialOptions = append(o.ConnectionOptions.DialOptions, reconnecting()...)
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	c, err := client.DialContext(ctx, o)
@@ -133,19 +137,31 @@ type Described struct {
 	Status     string    `json:"status"` // Running, Completed, …
 	Events     int64     `json:"events"`
 	StartedAt  time.Time `json:"started_at"`
+	// FailedTasks counts how often in a row the workflow's code could not be run on;
+	// it goes on as soon as a worker can.
+	FailedTasks int `json:"failed_tasks"`
 }
 
-// Describe asks the engine about a workflow by its id without the prefix.
+// Running tells whether the workflow has not ended.
+func (d Described) Running() bool { return d.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING.String() }
+
+// Describe asks the engine about a workflow by its id without the prefix. NOT_FOUND
+// when the engine does not know it; ENGINE_UNAVAILABLE when the engine did not say.
 func (f Front) Describe(ctx context.Context, workflowID string) (Described, error) {
 	id := ID(f.Prefix, workflowID)
 	d, err := f.Client.DescribeWorkflowExecution(ctx, id, "")
-	if err != nil {
+	if _, unknown := errors.AsType[*serviceerror.NotFound](err); unknown {
 		return Described{}, models.NotFound("workflow", id).Because(err)
+	}
+	if err != nil {
+		return Described{}, models.Errorf(models.CodeEngineUnavailable, "Temporal does not say how the workflow %s is", id).
+			Hint("cox doctor").Because(err)
 	}
 	info := d.GetWorkflowExecutionInfo()
 	return Described{
 		WorkflowID: id, RunID: info.GetExecution().GetRunId(), Status: info.GetStatus().String(),
 		Events: info.GetHistoryLength(), StartedAt: info.GetStartTime().AsTime(),
+		FailedTasks: max(int(d.GetPendingWorkflowTask().GetAttempt())-1, 0),
 	}, nil
 }
 

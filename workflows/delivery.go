@@ -48,7 +48,7 @@ func (d *sender) step(ctx workflow.Context, look activities.DeliveryLook) (done 
 		}
 		return false, nil
 	case look.Pending == 0:
-		return d.mayRest(ctx, look.Generation)
+		return d.mayEnd(ctx, look.Generation)
 	}
 	return false, d.wait(ctx, look.WakeAt)
 }

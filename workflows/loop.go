@@ -52,7 +52,7 @@ func (l *loop) rest(ctx workflow.Context, look activities.LoopLook) (done bool, 
 		return false, nil
 	}
 	if look.Step.Idle {
-		if done, err := l.mayRest(ctx, look.Generation); err != nil || done {
+		if done, err := l.mayEnd(ctx, look.Generation); err != nil || done {
 			return done, err
 		}
 	}

@@ -52,7 +52,7 @@ func (n *nudge) step(ctx workflow.Context, look activities.NudgeLook) (done bool
 		if err := workflow.ExecuteLocalActivity(ledgerCall(ctx), control.WakeTeam, team).Get(ctx, nil); err != nil {
 			return false, err
 		}
-		return n.mayRest(ctx, look.Generation)
+		return n.mayEnd(ctx, look.Generation)
 	}
 	return false, n.wait(ctx, look.Step.WakeAt)
 }

@@ -52,6 +52,9 @@ type Adapter interface {
 	CleanBackgroundTerminals(ctx context.Context, threadID string) (int, error)
 	// LoadedThreads lists the ids of the threads in the host's memory.
 	LoadedThreads(ctx context.Context) ([]string, error)
+	// StoredThreads lists the ids of the threads, in memory or not, that work in a
+	// folder and have a history. Archived ones are left out.
+	StoredThreads(ctx context.Context, folder string) ([]string, error)
 	// Holds tells whether this host gets the thread's events and the thread has its
 	// tools. A thread that another host of the same server loaded is in memory and not
 	// held, and so is one whose tool server ended; resume it.

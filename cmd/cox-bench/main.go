@@ -76,20 +76,24 @@ type scale struct {
 	starts      int // of the process
 	idleStarts  int // assignments created while the loop is idle
 	runs        int // active at a time
-	events      int           // streamed by all of them
+	events      int // streamed by all of them
+
+	awayCommands int           // while Temporal hangs
+	outageFor    time.Duration // at least
+	wakeups      int           // raised while no worker runs
 }
 
 func fullScale() scale {
 	return scale{
 		calls: 500, contention: 10 * time.Second, processes: []int{16, 64}, assignments: 10_000, edges: 5_000,
-		repeats: 15, starts: 30, idleStarts: 12, runs: 12, events: 1_000_000,
+		repeats: 15, starts: 30, idleStarts: 12, runs: 12, awayCommands: 50, outageFor: time.Minute, wakeups: 20_000, events: 1_000_000,
 	}
 }
 
 func tinyScale() scale {
 	return scale{
 		calls: 5, contention: 200 * time.Millisecond, processes: []int{2}, assignments: 50, edges: 20, repeats: 3,
-		starts: 3, idleStarts: 2, runs: 2, events: 3 * streamBatch,
+		starts: 3, idleStarts: 2, runs: 2, awayCommands: 4, outageFor: 6 * time.Second, wakeups: 300, events: 3 * streamBatch,
 	}
 }
 
@@ -120,6 +124,7 @@ func measures() []measure {
 		{"process", (*bench).process},
 		{"stream", (*bench).stream},
 		{"loop", (*bench).loop},
+		{"outage", (*bench).outage},
 	}
 }
 

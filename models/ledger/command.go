@@ -234,6 +234,7 @@ func (tx *Tx) claimStarted(w Work, c Claim) error {
 		ID: models.MessageID(cmd.ID), BindingID: w.Binding.ID, Generation: w.Binding.Generation,
 		ThreadID: w.Binding.ThreadID, CommandID: cmd.ID, RunID: run.ID, Kind: cmd.PromptKind, Text: c.Prompt, State: models.OutboxPending,
 	}
+	item = perhapsSent(item, cmd)
 	node, _, err := find[models.Node](tx.db, "id = ?", w.Binding.NodeID)
 	if err != nil {
 		return err
@@ -264,6 +265,16 @@ func (tx *Tx) claimStarted(w Work, c Claim) error {
 	}
 	// The assignment's workflow, which made this call, looks again by itself.
 	return errors.Join(tx.closeCommand(cmd, models.CommandDone, "thread_started", ""), tx.wakeClock())
+}
+
+// perhapsSent makes the item of a command that may have been carried out before the
+// ledger was set back one that is looked for in its thread before it is sent: its id
+// comes from the command's, and so is the same.
+func perhapsSent(item models.OutboxItem, cmd models.Command) models.OutboxItem {
+	if cmd.State == models.CommandUnknown {
+		item.State, item.Owner = models.OutboxSending, beforeRestore
+	}
+	return item
 }
 
 // startMetadata is the run metadata of seed 000: the adapter, as the node last

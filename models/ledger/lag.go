@@ -18,16 +18,25 @@ type Lag struct {
 	Since     *time.Time // when the one that waits longest was raised; nil when none waits
 	Alive     []string   // nodes whose worker was heard of within a minute, by id
 	AwaySince *time.Time // since when none of those reaches the engine; nil when one does
+	Jams      []Jam      // workflows that do not read, each with its reason; at most maxJams
 }
+
+// maxJams is how many jammed workflows are named; where there are more they have one
+// cause.
+const maxJams = 20
 
 // Lag reads how far the workflows are behind the ledger.
 func (l *Ledger) Lag(ctx context.Context) (Lag, error) {
 	out := Lag{At: l.Now(), Alive: []string{}}
+	var err error
+	if out.Jams, err = l.jams(ctx, maxJams); err != nil {
+		return out, err
+	}
 	var due struct {
 		N      int
 		Oldest *int64
 	}
-	err := l.read(ctx).Raw("SELECT count(*) AS n, min(updated_at) AS oldest FROM wakeups WHERE generation > acknowledged").Scan(&due).Error
+	err = l.read(ctx).Raw("SELECT count(*) AS n, min(updated_at) AS oldest FROM wakeups WHERE generation > acknowledged").Scan(&due).Error
 	if err != nil {
 		return out, err
 	}

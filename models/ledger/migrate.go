@@ -16,7 +16,7 @@ import (
 var migrations embed.FS
 
 // SchemaVersion is the newest schema that this build knows.
-const SchemaVersion = 7
+const SchemaVersion = 8
 
 // migrate compares the stored schema version and, only where it is older, brings
 // it up to date while nobody else writes, after a backup of what is there.

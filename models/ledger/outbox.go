@@ -45,6 +45,7 @@ func (tx *Tx) queueMessage(cmd models.Command, text string) error {
 		ID: models.MessageID(cmd.ID), BindingID: b.ID, Generation: b.Generation, ThreadID: b.ThreadID,
 		CommandID: cmd.ID, RunID: cmd.RunID, Kind: cmd.PromptKind, Text: text, State: models.OutboxPending,
 	}
+	item = perhapsSent(item, cmd)
 	why, err := unwanted(tx.db, item, cmd)
 	if err == nil && why == "" && cmd.Type == models.CommandResume {
 		why, err = tx.turnUnderWay(cmd.RunID)

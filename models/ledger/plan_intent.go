@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"coxswain/models"
+	"strconv"
 )
 
 // intendRun writes what a start needs before anything happens outside: the
@@ -59,11 +60,17 @@ func (tx *Tx) releaseExpired(assignmentID string) error {
 // newTask makes the task of a run: live, with a fence derived from its first
 // incarnation, expiring with the claim.
 func (tx *Tx) newTask(run models.Run) *models.Task {
-	id := newID("tsk")
-	return &models.Task{
-		ID: id, RunID: run.ID, Incarnation: 1, FenceHash: hashToken(tx.l.derive("fence", id, "1", run.ID)),
+	t := models.Task{
+		ID: newID("tsk"), RunID: run.ID, Incarnation: 1,
 		Status: "live", ExpiresAt: run.LeaseExpiresAt, HeartbeatAt: tx.Now, Version: 1,
 	}
+	t.FenceHash = tx.fenceHash(t)
+	return &t
+}
+
+// fenceHash is what is kept of a task's fence.
+func (tx *Tx) fenceHash(t models.Task) string {
+	return hashToken(tx.l.derive("fence", t.ID, strconv.Itoa(t.Incarnation), t.RunID))
 }
 
 // workerBinding reuses the assignment's thread of the same adapter and node, so

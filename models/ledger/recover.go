@@ -6,7 +6,7 @@ import (
 	"coxswain/models"
 )
 
-// RaiseAll wakes every workflow that may have work, for an engine that lost its
+// RaiseAll wakes every workflow that has to be alive, for an engine that lost its
 // memory. Twice is harmless.
 func (l *Ledger) RaiseAll(ctx context.Context) error {
 	return l.transact(ctx, full, models.Principal{}, func(tx *Tx) error {
@@ -15,20 +15,20 @@ func (l *Ledger) RaiseAll(ctx context.Context) error {
 	})
 }
 
-// raiseAll raises every workflow that was ever woken, and the clock; it returns how
-// many those are. A workflow that has nothing to do looks once and ends.
+// raiseAll raises every workflow that has to be alive, and the clock; it returns how
+// many those are. One that was allowed to end has nothing to do until it is woken.
 func (tx *Tx) raiseAll() (int, error) {
 	if err := tx.wakeClock(); err != nil { // so that a new ledger's stands there, too
 		return 0, err
 	}
 	res := tx.db.Exec(`UPDATE wakeups SET generation = generation + 1,
-	  updated_at = CASE WHEN generation > acknowledged THEN updated_at ELSE ? END`, tx.ms())
+	  updated_at = CASE WHEN generation > acknowledged THEN updated_at ELSE ? END WHERE ended < generation`, tx.ms())
 	return int(res.RowsAffected), res.Error
 }
 
 // Recovered is what a recovery by hand raised.
 type Recovered struct {
-	Workflows int `json:"workflows"` // that the relay starts again or wakes
+	Workflows int `json:"workflows"` // that the relay starts again or wakes: those that have to be alive
 }
 
 // RecoverWorkflows wakes every workflow from the ledger alone, as the relay does by

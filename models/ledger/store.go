@@ -58,6 +58,8 @@ type migrator interface {
 	migrations() (goose.Dialect, fs.FS, error)
 	// loadKey reads the 32-byte key that tokens are derived from, and makes it once.
 	loadKey(ctx context.Context, h handles) ([]byte, error)
+	// keyFile is where that key is kept.
+	keyFile() string
 }
 
 // handles are the connections of an open ledger.

@@ -246,13 +246,15 @@ func (s *serverStore) loadKey(ctx context.Context, h handles) ([]byte, error) {
 	if s.stateDir == "" {
 		return nil, models.Invalid("state-dir", "a ledger with an address needs a folder for its key")
 	}
-	path := filepath.Join(s.stateDir, "ledger.key")
+	path := s.keyFile()
 	key, err := knownKey(h.reader.WithContext(ctx), path, s.name(), func() error {
 		err := h.decided.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 			return errors.Join(s.enter(db), firstKey(db, path))
 		})
 		return s.failure(err)
-	}, "copy ledger.key from the state directory of the machine that made this ledger, with mode 0600")
+	}, "copy ledger.key from the state directory of the machine that made this ledger, with mode 0600; without any: cox ledger renew-key")
 	s.opened.Store(err == nil) // this is the last thing that opening needs
 	return key, err
 }
+
+func (s *serverStore) keyFile() string { return filepath.Join(s.stateDir, "ledger.key") }

@@ -137,13 +137,15 @@ func (s *fileStore) mayCreate() error { return nil }
 
 // loadKey keeps the key beside the file.
 func (s *fileStore) loadKey(ctx context.Context, h handles) ([]byte, error) {
-	path := s.path + ".key"
+	path := s.keyFile()
 	return knownKey(h.reader.WithContext(ctx), path, s.path, func() error {
 		return s.exclusively(ctx, func() error {
 			return h.decided.WithContext(ctx).Transaction(func(db *gorm.DB) error { return firstKey(db, path) })
 		})
-	}, "restore "+filepath.Base(path)+" from the backup, beside the ledger and with mode 0600")
+	}, "restore "+filepath.Base(path)+" from the backup, beside the ledger and with mode 0600; without one: cox ledger renew-key")
 }
+
+func (s *fileStore) keyFile() string { return s.path + ".key" }
 
 func (s *fileStore) exclusively(ctx context.Context, fn func() error) error {
 	release, err := s.acquire(ctx)

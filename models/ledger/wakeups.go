@@ -85,17 +85,18 @@ func (tx *Tx) wakeClock() error { return tx.wake(WakeClock, ClockWorkflow(), "")
 
 // Due is one workflow that has something to read.
 type Due struct {
-	WorkflowID string
-	Kind       string
-	Subject    string // the id it serves: team, assignment, command or thread
-	Generation int64
+	WorkflowID   string
+	Kind         string
+	Subject      string // the id it serves: team, assignment, command or thread
+	Generation   int64
+	Acknowledged int64 // the generation that its last read covered
 }
 
 // DueWakeups lists workflows whose generation is ahead of what they recorded, the one
 // that waits longest first, at most limit.
 func (l *Ledger) DueWakeups(ctx context.Context, limit int) ([]Due, error) {
 	var rows []Due
-	err := l.read(ctx).Table("wakeups").Select("workflow_id, kind, subject, generation").
+	err := l.read(ctx).Table("wakeups").Select("workflow_id, kind, subject, generation, acknowledged").
 		Where("generation > acknowledged").Order("updated_at, workflow_id").Limit(limit).Find(&rows).Error
 	return rows, err
 }
@@ -112,17 +113,34 @@ func (l *Ledger) Acknowledge(ctx context.Context, workflowID string) (int64, err
 	}
 	err = l.transact(ctx, normal, models.Principal{}, func(tx *Tx) error {
 		return tx.db.Table("wakeups").Where("workflow_id = ? AND acknowledged < ?", workflowID, row.Generation).
-			Update("acknowledged", row.Generation).Error
+			Updates(map[string]any{"acknowledged": row.Generation, "jam": ""}).Error
 	})
 	failpoint.Hit(failpoint.WakeAcknowledged)
 	return row.Generation, err
 }
 
-// Rest tells whether a workflow may end: only while nothing was raised since the
-// generation that its last read covered.
+// Rest tells whether a workflow may begin anew: only while nothing was raised since
+// the generation that its last read covered.
 func (l *Ledger) Rest(ctx context.Context, workflowID string, generation int64) (bool, error) {
 	row, found, err := find[wakeup](l.read(ctx), "workflow_id = ?", workflowID)
 	return !found || row.Generation == generation, err
+}
+
+// End is Rest for a workflow that ends. What was granted is recorded: until it is
+// woken again, nobody misses it.
+func (l *Ledger) End(ctx context.Context, workflowID string, generation int64) (bool, error) {
+	ok, err := l.Rest(ctx, workflowID, generation)
+	if err != nil || !ok {
+		return ok, err
+	}
+	err = l.transact(ctx, normal, models.Principal{}, func(tx *Tx) error {
+		row, found, err := find[wakeup](tx.db, "workflow_id = ?", workflowID)
+		if ok = !found || row.Generation == generation; err != nil || !found || !ok {
+			return err
+		}
+		return tx.db.Table("wakeups").Where("workflow_id = ?", workflowID).Update("ended", generation).Error
+	})
+	return ok, err
 }
 
 // Watch is a connection of its own that sees the commits of every other one.

@@ -190,6 +190,21 @@ func (h *Host) LoadedThreads(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
+// StoredThreads implements codex.Adapter.
+func (h *Host) StoredThreads(ctx context.Context, folder string) ([]string, error) {
+	var ids []string
+	params := map[string]any{"cwd": folder, "limit": 100}
+	err := h.pages(ctx, "thread/list", params, func(raw json.RawMessage) (bool, error) {
+		var thread struct {
+			ID string `json:"id"`
+		}
+		err := json.Unmarshal(raw, &thread)
+		ids = append(ids, thread.ID)
+		return true, err
+	})
+	return ids, err
+}
+
 // Holds implements codex.Adapter.
 func (h *Host) Holds(threadID string) bool { return h.held.has(threadID) }
 

@@ -187,6 +187,28 @@ func (h *host) LoadedThreads(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
+// StoredThreads implements codex.Adapter.
+func (h *host) StoredThreads(ctx context.Context, folder string) ([]string, error) {
+	if err := h.check(ctx); err != nil {
+		return nil, err
+	}
+	ids, err := h.store.ids()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, id := range ids {
+		rec, err := h.store.read(id)
+		if err != nil {
+			return nil, err
+		}
+		if rec.CWD == folder && !rec.Archived && len(rec.Turns) > 0 {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
 func unknownThread(id, why string) error {
 	return &codex.Error{Kind: codex.ErrUnknownID, Message: "thread " + id + " " + why}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"coxswain/activities/codex"
@@ -71,6 +72,18 @@ type store struct{ dir string }
 
 func (s store) path(id string) string     { return filepath.Join(s.dir, id+".json") }
 func (s store) lockPath(id string) string { return filepath.Join(s.dir, id+".lock") }
+
+// ids lists the threads that have a file, in order.
+func (s store) ids() ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(s.dir, "*.json"))
+	if err != nil {
+		return nil, refused("listing the threads", err)
+	}
+	for i, file := range files {
+		files[i] = strings.TrimSuffix(filepath.Base(file), ".json")
+	}
+	return files, nil
+}
 
 // read returns a thread's file. An id that is no UUID has none, so that no id
 // leads out of the folder.

@@ -28,6 +28,7 @@ func (a *app) commands() []*urfave.Command {
 		a.snapshotCommand(),
 		a.nodeCommand(),
 		a.recoverCommand(),
+		a.ledgerCommand(),
 		a.command(eventsLeaf()),
 		a.command(mcpLeaf()),
 		a.configCommand(),

@@ -18,6 +18,8 @@ type lag struct {
 	Worker  string     `json:"worker"`  // running | away
 	Engine  string     `json:"engine"`  // reached | away | unknown, which it is without a worker
 	Next    string     `json:"next"`    // the command that starts what is away, "" for none
+	// Jammed are workflows that do not read what was raised for them, or do not live.
+	Jammed []ledger.Jam `json:"jammed"`
 }
 
 // States of what a wake-up needs on its way.
@@ -39,7 +41,7 @@ func (in *call) lag(ctx context.Context, l *ledger.Ledger) (lag, error) {
 	if err != nil {
 		return lag{}, err
 	}
-	out := lag{Wakeups: found.Wakeups, Since: found.Since, Worker: lagRunning, Engine: lagReached}
+	out := lag{Wakeups: found.Wakeups, Since: found.Since, Worker: lagRunning, Engine: lagReached, Jammed: found.Jams}
 	if found.Since != nil {
 		out.Seconds = int64(max(found.At.Sub(*found.Since), 0).Seconds())
 	}

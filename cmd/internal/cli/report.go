@@ -193,7 +193,11 @@ func workflowsClosed(ctx context.Context, engine workflows.Engine, l *ledger.Led
 	front := workflows.Front{Client: c, Prefix: l.Prefix()}
 	return await(ctx, closeWait, func() (bool, error) {
 		for _, id := range ids {
-			if d, err := front.Describe(ctx, id); err != nil || d.Status == "Running" {
+			d, err := front.Describe(ctx, id)
+			if models.CodeOf(err) == models.CodeNotFound {
+				continue // ended so long ago that the engine forgot it
+			}
+			if err != nil || d.Running() {
 				return false, err
 			}
 		}

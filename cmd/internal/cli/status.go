@@ -114,6 +114,9 @@ func (p *printer) lag(g lag) {
 	case g.behind() || g.Seconds >= 5: // a wake-up that is on its way takes less
 		p.line("relay: %s", g)
 	}
+	for _, j := range g.Jammed {
+		p.line("jammed: the %s of %s: %s", j.Kind, orThe(j.Subject, "ledger"), j.Reason)
+	}
 }
 
 func (p *printer) status(s ledger.Status, working bool) {
@@ -188,6 +191,13 @@ func (p *printer) still(all []models.Still) {
 			p.line("  next: %s", s.Next)
 		}
 	}
+}
+
+func orThe(text, otherwise string) string {
+	if text == "" {
+		return "the " + otherwise
+	}
+	return text
 }
 
 // counted is a number with its noun.

@@ -55,7 +55,7 @@ func Run(ctx context.Context, o Options, tell func(Check)) []Check {
 	e := &examination{Options: o, tell: tell}
 	defer e.close()
 	for _, check := range []func(context.Context){
-		e.ledgerPrivate, e.ledgerOpens, e.ledgerSound, e.clockForward,
+		e.ledgerPrivate, e.ledgerOpens, e.ledgerSound, e.clockForward, e.relayBehind,
 		e.gitRuns, e.codexRuns, e.temporalAnswers, e.workerLives, e.diskHasRoom, e.logsFit,
 	} {
 		if ctx.Err() != nil {

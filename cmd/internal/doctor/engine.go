@@ -11,7 +11,10 @@ import (
 	"coxswain/workflows"
 )
 
-const temporalCheck = "temporal"
+const (
+	temporalCheck = "temporal"
+	relayCheck    = "relay"
+)
 
 // temporalAnswers asks the Temporal that is named, or was started here. Where
 // nobody said anything, the one that `cox up` would start has to be there.
@@ -34,6 +37,28 @@ func (e *examination) temporalAnswers(ctx context.Context) {
 		e.warn(temporalCheck, fmt.Sprintf("%s does not answer, and the worker (process %d) waits unless it uses another", state.Address, e.WorkerPID), "cox up")
 	default:
 		e.embedded()
+	}
+}
+
+// relayBehind names workflows that do not read what was raised for them.
+func (e *examination) relayBehind(ctx context.Context) {
+	if e.ledger == nil {
+		e.skip(relayCheck, "no ledger")
+		return
+	}
+	lag, err := e.ledger.Lag(ctx)
+	switch {
+	case err != nil:
+		e.failWith(relayCheck, models.CodeLedgerUnavailable, err, "cox doctor")
+	case len(lag.Jams) > 0:
+		first := lag.Jams[0]
+		e.warn(relayCheck, fmt.Sprintf("%d workflows do not read; %s: %s", len(lag.Jams), first.WorkflowID, first.Reason), "cox status")
+	case lag.Wakeups > 0 && len(lag.Alive) == 0:
+		e.warn(relayCheck, fmt.Sprintf("%d wake-ups wait, and no worker runs", lag.Wakeups), "cox up")
+	case lag.Wakeups > 0 && lag.AwaySince != nil:
+		e.warn(relayCheck, fmt.Sprintf("%d wake-ups wait, and Temporal does not answer the worker", lag.Wakeups), "cox up")
+	default:
+		e.ok(relayCheck, fmt.Sprintf("%d wake-ups are on their way", lag.Wakeups))
 	}
 }
 

@@ -44,7 +44,13 @@ func TestACancelInTheWebUICallsOff(t *testing.T) {
 // memory starts a Temporal in memory that forgets everything when it ends.
 func (h *home) memory(port string) (*process, engine) {
 	h.t.Helper()
-	p := h.startProgram(built.temporal, "--json", "--port", port, "--headless", "--log-level", "error")
+	return h.server("--port", port)
+}
+
+// server starts a Temporal without a Web UI.
+func (h *home) server(options ...string) (*process, engine) {
+	h.t.Helper()
+	p := h.startProgram(built.temporal, append([]string{"--json", "--headless", "--log-level", "error"}, options...)...)
 	var e engine
 	p.answers(time.Minute, &e)
 	return p, e
