@@ -216,7 +216,7 @@ func TestProjectInstructionsAreReadAsCodexReadsThem(t *testing.T) {
 	build := func(write func(root string)) string {
 		root := t.TempDir()
 		write(root)
-		spec, err := config.ThreadSpec(ledger.Spec{Binding: models.Binding{ID: "bnd_1", Kind: models.BindingWorker, ActorID: "x", AssignmentID: "a"}, Workspace: models.Workspace{ID: "w", RepoRoot: root}, Team: models.Team{ID: "t"}}, ledger.Access{Private: []string{"/srv/state"}})
+		spec, err := config.ThreadSpec(t.Context(), ledger.Spec{Binding: models.Binding{ID: "bnd_1", Kind: models.BindingWorker, ActorID: "x", AssignmentID: "a"}, Workspace: models.Workspace{ID: "w", RepoRoot: root}, Team: models.Team{ID: "t"}}, ledger.Access{Private: []string{"/srv/state"}})
 		if err != nil {
 			t.Fatal(err)
 		}

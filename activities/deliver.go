@@ -196,6 +196,9 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 	if err != nil && !d.m.FirstTurn {
 		return err
 	}
+	if err == nil && t.Asking {
+		return d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own, "a request of the turn waits for an answer")
+	}
 	active := err == nil && t.Status == codex.ThreadActive
 	if active && d.m.Item.Kind != models.PromptSteer {
 		return d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own, "a turn is active")

@@ -188,6 +188,12 @@ func (h *host) ListTurnItems(_ context.Context, id, _ string) ([]codex.Item, err
 	return slices.Clone(t.items), nil
 }
 
+func (h *host) Waits(codex.RequestRef) bool { return false }
+
+func (h *host) AnswerRequest(_ context.Context, r codex.RequestRef, a codex.Answer) error {
+	return h.begin("AnswerRequest", r.ThreadID, r.ID, string(a.Verdict))
+}
+
 func (h *host) StartTurn(_ context.Context, id string, in codex.TurnInput) (codex.Turn, error) {
 	if err := h.begin("StartTurn", id, in.ClientMessageID); err != nil {
 		return codex.Turn{}, err

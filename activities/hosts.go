@@ -29,11 +29,14 @@ type NodeConfig struct {
 	Deny     []string // further paths that agents may not read
 	Cox      string   // absolute path of the cox executable, for `cox mcp`
 	TempRoot string   // parent of the runs' temporary folders; outside the state directory
+	// AsksPeople tells whether threads of workers are started with leave to ask; nil
+	// never.
+	AsksPeople func(context.Context) bool
 }
 
 // ThreadSpec builds the whole configuration of a binding's thread. Codex
 // remembers none of it.
-func (c NodeConfig) ThreadSpec(s ledger.Spec, access ledger.Access) (codex.ThreadSpec, error) {
+func (c NodeConfig) ThreadSpec(ctx context.Context, s ledger.Spec, access ledger.Access) (codex.ThreadSpec, error) {
 	tmp := c.tempDir(s.Binding.ID)
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return codex.ThreadSpec{}, models.Errorf(models.CodeAdapterUnavailable, "the run's temporary folder %s cannot be made", tmp).Because(err)
@@ -47,6 +50,7 @@ func (c NodeConfig) ThreadSpec(s ledger.Spec, access ledger.Access) (codex.Threa
 	return codex.ThreadSpec{
 		CWD: s.Folder(), Model: s.Team.Loop.Model, DeveloperInstructions: text,
 		Writable:  s.Binding.Kind == models.BindingWorker,
+		AskPerson: s.Binding.Kind == models.BindingWorker && c.AsksPeople != nil && c.AsksPeople(ctx),
 		DenyPaths: slices.Concat([]string{c.StateDir}, access.Private, c.Deny, c.others(s)), TempDir: tmp,
 		ProjectConfig: trusted(s),
 		MCP: codex.MCPServer{

@@ -149,7 +149,7 @@ func (n *Node) spec(ctx context.Context, bindingID string) (codex.ThreadSpec, er
 	if err != nil {
 		return codex.ThreadSpec{}, err
 	}
-	return n.Config.ThreadSpec(s, n.Ledger.Access())
+	return n.Config.ThreadSpec(ctx, s, n.Ledger.Access())
 }
 
 // archiveOrphans archives threads of the host that have no turn and that the

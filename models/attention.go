@@ -82,10 +82,14 @@ type AttentionItem struct {
 
 // RedItem turns an open question into an item of the board.
 func RedItem(q Intervention) AttentionItem {
+	next := "cox intervention respond " + q.ID
+	if q.Kind == InterventionApproval {
+		next = "cox " + HowToAnswer(q.Kind, q.ID)
+	}
 	return AttentionItem{
 		Attention: Attention{
 			Level: AttentionRed, Target: TargetHuman, Blocking: true, DedupeKey: questionKey + q.ID, ReasonCode: q.Kind,
-			WhyNow: q.Prompt, RecommendedAction: "cox intervention respond " + q.ID, SourceEventIDs: []string{q.ID},
+			WhyNow: q.Prompt, RecommendedAction: next, SourceEventIDs: []string{q.ID},
 		},
 		EventID: q.ID, RunID: q.RunID, OwnerActorID: q.RequestedBy, WorkspaceID: q.WorkspaceID, AssignmentID: q.AssignmentID,
 		DecisionPacket: q.Packet, CreatedAt: q.CreatedAt,

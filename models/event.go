@@ -64,6 +64,7 @@ const (
 	EventAdapterAvailable      = "adapter_available"
 	EventAdapterUnavailable    = "adapter_unavailable"
 	EventServerRequest         = "server_request_answered"
+	EventRequestEnded          = "server_request_ended"
 	EventRateLimit             = "rate_limit_observed"
 	EventScopeDirty            = "scope_dirty"
 	EventMessageDelivered      = "message_delivered"
@@ -104,7 +105,7 @@ func ReservedEventTypes() []string {
 		EventTurnStarted, EventTurnEnded, EventHandoffSubmitted, EventIntegratorReview,
 		EventInterventionRequested, EventInterventionResponded, EventInterruptRequested, EventSteerRequested, EventCommandDispatched,
 		EventCommandCompleted, EventCommandFailed, EventReviewNudgeDispatched, EventAdapterAvailable,
-		EventAdapterUnavailable, EventServerRequest, EventRateLimit, EventScopeDirty,
+		EventAdapterUnavailable, EventServerRequest, EventRequestEnded, EventRateLimit, EventScopeDirty,
 		EventMessageDelivered, EventMessageUnknown, EventLoopConfigured, EventLoopPaused, EventLoopResumed, EventWorkspaceRegistered,
 		EventWorkspaceArchived, EventWorkspaceRestored, EventWorkspaceConfigured, EventTeamCreated, EventActorRegistered, EventNodeStarted,
 		EventTaskVanished, EventSecretRefused, EventHumanBriefUpdated, EventAttentionRaised,
@@ -175,7 +176,7 @@ const InterventionStopped = "stopped"
 func ReservedInterventionKinds() []string {
 	return []string{
 		"no_handoff", "turn_lost", "turn_failed", "run_stale", AskReviewIgnored, "start_failed", "delivery_failed",
-		InterventionStopped, EventSecretRefused,
+		InterventionStopped, EventSecretRefused, InterventionApproval, InterventionInput,
 	}
 }
 

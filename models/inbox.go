@@ -9,6 +9,7 @@ type InboxKind string
 const (
 	InboxReview     InboxKind = "review"     // decide a handoff
 	InboxQuestion   InboxKind = "question"   // answer an agent
+	InboxApproval   InboxKind = "approval"   // accept or decline what an agent asks leave for
 	InboxEscalation InboxKind = "escalation" // decide a handoff that its reviewer ignored
 	InboxRecovery   InboxKind = "recovery"   // bring back what cannot go on by itself
 	InboxAttention  InboxKind = "attention"  // look at what a run raised while it goes on
@@ -49,6 +50,8 @@ const NodeSilence = 2 * time.Minute
 // something went wrong, or was stopped, rather than what its agent wants to know.
 func QuestionKind(kind string) InboxKind {
 	switch kind {
+	case InterventionApproval:
+		return InboxApproval
 	case ReasonReviewIgnored:
 		return InboxEscalation
 	case "no_handoff", "turn_lost", "turn_failed", "run_stale", "start_failed", "delivery_failed", EventSecretRefused, InterventionStopped:

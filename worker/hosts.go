@@ -176,7 +176,7 @@ func (h *hosts) attachRest(ctx context.Context) {
 func (h *hosts) openKind(ctx context.Context, kind string) (codex.Adapter, error) {
 	switch kind {
 	case models.AdapterKindFake:
-		return fake.Open(ctx, fake.Options{Dir: filepath.Join(h.o.StateDir, "fake"), Agent: []string{h.o.Cox, "fake-agent"}, Logger: h.o.Log, Pace: h.o.FakePace})
+		return fake.Open(ctx, fake.Options{Dir: filepath.Join(h.o.StateDir, "fake"), Agent: []string{h.o.Cox, "fake-agent"}, Logger: h.o.Log, Pace: h.o.FakePace, Policy: h.o.policy})
 	case models.AdapterKindCodex:
 		return h.openCodex(ctx, h.codexOptions())
 	}
@@ -186,6 +186,7 @@ func (h *hosts) openKind(ctx context.Context, kind string) (codex.Adapter, error
 func (h *hosts) codexOptions() appserver.Options {
 	return appserver.Options{
 		Bin: h.o.CodexBin, CodexHome: h.o.CodexHome, Logger: h.o.Log,
+		Policy: h.o.policy,
 		Proved: func(ctx context.Context, key string) (string, bool) {
 			return h.o.Ledger.StoredProof(ctx, h.node.Config.NodeID, models.AdapterKindCodex, key)
 		},

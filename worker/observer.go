@@ -46,7 +46,7 @@ func newObserver(l *ledger.Ledger, log *slog.Logger) *observer {
 func (o *observer) handler(host codex.Adapter) func(codex.Event) {
 	return func(e codex.Event) {
 		switch e.Type {
-		case codex.EventTurnStarted, codex.EventTurnEnded, codex.EventServerRequest:
+		case codex.EventTurnStarted, codex.EventTurnEnded, codex.EventServerRequest, codex.EventRequestResolved:
 			o.facts <- fact{host, e}
 		case codex.EventItemCompleted:
 			if e.Item.ClientID != "" {
@@ -164,7 +164,12 @@ func (o *observer) write(ctx context.Context, f fact) error {
 		failpoint.Hit(failpoint.TurnEndWritten)
 		return err
 	case codex.EventServerRequest:
-		return o.ledger.ObserveRequest(ctx, e.ThreadID, e.Request.Method, e.Request.Answer, e.Request.Detail)
+		if e.Request.Asked != nil {
+			return o.ask(ctx, f)
+		}
+		return o.answered(ctx, e, e.Request.Answer, e.Request.Why)
+	case codex.EventRequestResolved:
+		return o.ledger.RequestResolved(ctx, e.ThreadID, e.TurnID, e.Request.ID)
 	default:
 		return nil
 	}

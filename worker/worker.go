@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"coxswain/activities"
+	"coxswain/activities/policyfile"
 	"coxswain/models"
 	"coxswain/models/ledger"
 	"coxswain/models/ledger/failpoint"
@@ -32,6 +33,7 @@ type Options struct {
 	Transport string        // appserver.Auto, Unix or Stdio; "" is Auto
 	FakePace  time.Duration // how long the fake's agents wait before each step
 	MaxRuns   int           // runs of the node at a time; 0 is no cap
+	Policy    string        // the policy file; "" asks nobody
 	Log       *slog.Logger
 	// Notify tells people of alerts from the start on.
 	NotifyCommand string
@@ -44,6 +46,8 @@ type Options struct {
 	Drain <-chan struct{}
 	// Ready is called once when the worker serves its queues.
 	Ready func(Info)
+
+	source *policyfile.Source
 }
 
 // Info is what a started worker says of itself.
@@ -75,6 +79,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		if o.NodeID, err = ledger.KeepNodeID(o.StateDir); err != nil {
 			return err
 		}
+	}
+	if o.source, err = policyfile.Open(ctx, o.Policy, o.Ledger.Roots, o.Log); err != nil {
+		return err
 	}
 	if err := noticeRestore(ctx, o); err != nil {
 		return err
@@ -123,6 +130,7 @@ func serve(ctx context.Context, o Options, c client.Client, node models.Node, at
 	settings.now.Store(&Settings{MaxRuns: o.MaxRuns, NotifyCommand: o.NotifyCommand, NotifyTimeout: o.NotifyTimeout})
 	g.Go(func() error { return settings.follow(ctx, o, node.ID) })
 	g.Go(func() error { return newNotices(o, settings, node.ID).run(ctx) })
+	g.Go(func() error { return answers{ledger: o.Ledger, node: node.ID, hosts: hosts, log: o.Log}.run(ctx) })
 	g.Go(func() error {
 		select {
 		case <-o.Drain:
@@ -150,8 +158,23 @@ func serve(ctx context.Context, o Options, c client.Client, node models.Node, at
 func nodeConfig(o Options, nodeID string) activities.NodeConfig {
 	return activities.NodeConfig{
 		NodeID: nodeID, StateDir: o.StateDir, Cox: o.Cox,
-		TempRoot: filepath.Join(os.TempDir(), "cox-"+o.Ledger.Prefix()),
+		TempRoot:   filepath.Join(os.TempDir(), "cox-"+o.Ledger.Prefix()),
+		AsksPeople: func(ctx context.Context) bool { return o.rules(ctx).Asks() },
 	}
+}
+
+// rules is the policy in force; a worker without a file asks nobody.
+func (o Options) rules(ctx context.Context) models.Policy {
+	if o.source == nil {
+		return models.Policy{}
+	}
+	return o.source.Current(ctx)
+}
+
+// policy decides the requests of hosts by the policy in force.
+func (o Options) policy(ctx context.Context, r models.ApprovalRequest) (models.Ruled, time.Duration) {
+	p := o.rules(ctx)
+	return p.Decide(r), p.WaitFor()
 }
 
 func hostname() string {

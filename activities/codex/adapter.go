@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"coxswain/models"
 )
 
 // Adapter is one host of Codex threads: an app-server connection or the fake.
@@ -41,6 +43,12 @@ type Adapter interface {
 	// before it has begun. It is done when the turn reads as ended.
 	// ErrTurnMismatch: another turn or none is active, or it has not begun in time.
 	InterruptTurn(ctx context.Context, threadID, turnID string) error
+	// Waits tells whether a request waits here for a person: it was shown to this host,
+	// has not ended, and no answer was given here.
+	Waits(r RequestRef) bool
+	// AnswerRequest answers a request that waits here, once; EventRequestResolved proves
+	// that the answer was taken. ErrRequestGone where Waits would say no.
+	AnswerRequest(ctx context.Context, r RequestRef, a Answer) error
 	// ArchiveThread ends a thread and what it runs. Archiving one that is already
 	// archived or never existed succeeds.
 	ArchiveThread(ctx context.Context, threadID string) error
@@ -125,6 +133,7 @@ type Thread struct {
 	ID     string
 	Status ThreadStatus
 	CWD    string
+	Asking bool // a request of the active turn waits for an answer: no text may be sent
 }
 
 // TurnInput is a text with its client message id.
@@ -178,7 +187,10 @@ const (
 	EventRateLimits    EventType = "rate_limits"
 	EventTurnEnded     EventType = "turn_ended"
 	EventThreadClosed  EventType = "thread_closed"
-	EventServerRequest EventType = "server_request" // asked, and answered by policy
+	EventServerRequest EventType = "server_request" // asked: answered by policy, or waiting for a person
+	// EventRequestResolved tells that a request that waited does so no more: the answer
+	// was taken, or the request ended. A host that dies or loses the turn reports none.
+	EventRequestResolved EventType = "request_resolved"
 )
 
 // Event is one report of a host.
@@ -190,18 +202,52 @@ type Event struct {
 	Item     Item           // item_completed
 	Tokens   Tokens         // tokens
 	Limits   map[string]any // rate_limits, as the host said it
-	Request  ServerRequest  // server_request
+	Request  ServerRequest  // server_request; request_resolved with its ID alone
 	At       time.Time
 }
 
 // Tokens are the absolute totals of a thread.
 type Tokens struct{ Input, Output, Total int64 }
 
-// ServerRequest is a question of the host and how policy answered it.
+// The answers of requests that nobody waits for.
+const (
+	AnsweredAccept  = "accepted"
+	AnsweredDecline = "declined"        // the turn goes on and the agent is told
+	AnsweredRefuse  = "refused_unknown" // an error: nobody here can answer this
+	AnsweredDenied  = "denied"          // Codex refused by itself, under the approval policy never
+)
+
+// ServerRequest is a question of the host, and how it was answered. One without an
+// answer waits for a person.
 type ServerRequest struct {
+	ID     string // the host's, unique within the turn; "" where no question was put
 	Method string
-	Answer string // accepted, declined, refused_unknown
+	Answer string // one of those above; "" while it waits
 	Detail string // command or tool, at most 500 characters, no arguments of tools
+	Class  models.RiskClass
+	Why    string                  // what the ruling rests on
+	Asked  *models.ApprovalRequest // everything, of one that waits
+	Wait   time.Duration           // for a person, of one that waits
+}
+
+// RequestRef names a request of a host.
+type RequestRef struct{ ThreadID, TurnID, ID string }
+
+// Answer is what a person says to a request.
+type Answer struct {
+	Verdict models.Verdict
+	Words   string // of models.VerdictAnswer
+}
+
+// Policy decides the requests of a host. It must return when ctx ends; then the
+// request is declined whatever it says. wait is how long one may wait for a person.
+type Policy func(ctx context.Context, r models.ApprovalRequest) (ruled models.Ruled, wait time.Duration)
+
+// AskNobody is the policy without a file: tools of the coordination server are
+// accepted, commands and file changes declined, and all that is unknown refused.
+func AskNobody(_ context.Context, r models.ApprovalRequest) (models.Ruled, time.Duration) {
+	p := models.Policy{}
+	return p.Decide(r), p.WaitFor()
 }
 
 // Error is a failure of a host's method.
@@ -225,6 +271,7 @@ const (
 	ErrBusy         ErrorKind = "thread_in_use"    // another process has the thread; nothing happened
 	ErrRefused      ErrorKind = "response_error"   // the host refused; nothing happened
 	ErrDraining     ErrorKind = "host_draining"    // the host ends and takes nothing new; nothing happened
+	ErrRequestGone  ErrorKind = "request_gone"     // no such request waits here; nothing was answered
 )
 
 // Error returns kind, message and cause in one line.
@@ -251,7 +298,7 @@ func KindOf(err error) ErrorKind {
 // not happen, true when it may have.
 func Happened(err error) bool {
 	switch KindOf(err) {
-	case ErrNotFound, ErrStartup, ErrUnknownID, ErrTurnMismatch, ErrBusy, ErrRefused, ErrDraining:
+	case ErrNotFound, ErrStartup, ErrUnknownID, ErrTurnMismatch, ErrBusy, ErrRefused, ErrDraining, ErrRequestGone:
 		return false
 	default:
 		return true

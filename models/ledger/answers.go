@@ -6,11 +6,17 @@ import (
 	"coxswain/models"
 )
 
+// untold is the condition that a question's answer, if any, is for the thread to be
+// told: answers of requests go to their hosts, unless the request was gone.
+func untold(column string) string {
+	return column + " NOT IN (SELECT id FROM approvals WHERE state <> 'gone')"
+}
+
 // FreshAnswers lists the answered questions of a run that its thread has not been
 // told of: those since its last turn began, oldest first.
 func (l *Ledger) FreshAnswers(ctx context.Context, runID string) ([]models.Intervention, error) {
 	var out []models.Intervention
-	err := l.read(ctx).Where("run_id = ? AND status = 'answered' AND answered_at >= coalesce((SELECT max(t.started_at) FROM turns t WHERE t.run_id = ?), 0)", runID, runID).
+	err := l.read(ctx).Where("run_id = ? AND status = 'answered' AND "+untold("id")+" AND answered_at >= coalesce((SELECT max(t.started_at) FROM turns t WHERE t.run_id = ?), 0)", runID, runID).
 		Order("answered_at, id").Find(&out).Error
 	return out, err
 }

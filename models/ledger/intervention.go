@@ -32,6 +32,11 @@ func (l *Ledger) Interventions(ctx context.Context, f InterventionFilter) ([]mod
 	return rows, q.Order("created_at, id").Find(&rows).Error
 }
 
+// Intervention loads one question. NOT_FOUND when there is none.
+func (l *Ledger) Intervention(ctx context.Context, id string) (models.Intervention, error) {
+	return get[models.Intervention](l.read(ctx), "intervention", id)
+}
+
 // RequestIntervention asks a person something about a run, which waits until
 // every question of it is answered; a reviewer's question about a handoff holds its
 // nudges back as long. A bound worker's thread may have one open. The id of
@@ -138,38 +143,22 @@ func (l *Ledger) RespondIntervention(ctx context.Context, c *Call, interventionI
 }
 
 func (tx *Tx) respond(id, response string) (models.Event, error) {
-	var none models.Event
-	if err := tx.need("respond to intervention", models.RoleIntegrator, models.RoleHuman); err != nil {
-		return none, err
-	}
-	iv, err := get[models.Intervention](tx.db, "intervention", id)
+	iv, err := tx.openQuestion(id)
 	if err != nil {
-		return none, err
+		return models.Event{}, err
 	}
-	if err := tx.mayAnswer(iv); err != nil {
-		return none, err
-	}
-	if iv.Status != interventionOpen {
-		return none, models.Invalid("intervention_id", "%q is %s already", id, iv.Status).With("status", iv.Status)
+	if iv.Kind == models.InterventionApproval {
+		return models.Event{}, models.Invalid("intervention_id", "%q is a request, which is accepted or declined", id).
+			Hint("cox intervention respond --accept %s, or --decline", id)
 	}
 	if err := required("response", response); err != nil {
-		return none, err
+		return models.Event{}, err
 	}
-	e := models.Event{
-		WorkspaceID: iv.WorkspaceID, TeamID: iv.TeamID, AssignmentID: iv.AssignmentID, RunID: iv.RunID, ReviewedEventID: iv.ID,
-		Type: models.EventInterventionResponded, Payload: map[string]any{"response": response, "intervention_id": iv.ID, "intervention_kind": iv.Kind},
+	verdict := models.Verdict("")
+	if iv.Kind == models.InterventionInput {
+		verdict = models.VerdictAnswer
 	}
-	if e, err = tx.append(e); err != nil {
-		return none, err
-	}
-	_, err = tx.swap(&models.Intervention{}, map[string]any{
-		"status": interventionAnswered, "response": response,
-		"responded_by": tx.By.ActorID, "answered_at": tx.ms(),
-	}, "id = ? AND status = 'open'", iv.ID)
-	if err != nil {
-		return none, err
-	}
-	return e, tx.goOn(iv)
+	return tx.settleQuestion(iv, response, verdict)
 }
 
 // mayAnswer refuses the run's own actor and integrators of other teams.

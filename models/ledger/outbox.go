@@ -101,7 +101,7 @@ func unwanted(db *gorm.DB, item models.OutboxItem, cmd models.Command) (string, 
 	if run.Status.Terminal() || run.EndedAt != nil {
 		return "the run is " + string(run.Status), nil
 	}
-	if run.Status.Waiting() {
+	if run.Status == models.RunAwaitingHuman { // a text for a run that waits for leave is held instead
 		return "the run waits for a person", nil
 	}
 	return "", nil
@@ -165,6 +165,10 @@ func (l *Ledger) NextMessage(ctx context.Context, threadID string) (Sending, err
 	if !found { // the thread was replaced; its items moved or are dropped by BeginMessage
 		out.NodeID = ""
 	}
+	if waits, err := promptWaits(db, threadID); err != nil || waits {
+		out.Card.Status = "held" // the end of the request wakes the sender
+		return out, err
+	}
 	head := items[0]
 	if head.NotBefore != nil && head.NotBefore.After(l.Now()) {
 		out.WakeAt = head.NotBefore
@@ -195,6 +199,9 @@ func (l *Ledger) BeginMessage(ctx context.Context, threadID, owner string) (*Mes
 				if held, err := messageHeld(tx.db, item); err != nil || held {
 					return err
 				}
+			}
+			if waits, err := promptWaits(tx.db, threadID); err != nil || waits {
+				return err
 			}
 			why, err := tx.itemUnwanted(item)
 			if err != nil {
@@ -372,11 +379,14 @@ func (l *Ledger) DeliveryUnknown(ctx context.Context, itemID, owner, reason stri
 	})
 }
 
+// heldFor is when a message that was held back is looked at again, at the latest.
+const heldFor = 15 * time.Second
+
 // DeliveryHeld gives a message back as it was found, because the thread is busy
 // or its adapter is not to be had. The end of the turn wakes the sender again.
 func (l *Ledger) DeliveryHeld(ctx context.Context, itemID, owner, reason string) error {
 	return l.forItem(ctx, itemID, owner, func(tx *Tx, item models.OutboxItem) error {
-		due := tx.Now.Add(15 * time.Second)
+		due := tx.Now.Add(heldFor)
 		columns := map[string]any{"attempts": item.Attempts - 1, "not_before": due.UnixMilli(), "reason": reason}
 		if item.Attempts == 1 {
 			columns["state"], columns["owner"] = models.OutboxPending, ""

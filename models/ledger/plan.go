@@ -259,11 +259,16 @@ func (tx *Tx) ask(in models.PlanInput, a models.Ask) error {
 
 // awaitHuman moves a live run and its assignment into awaiting_human.
 func (tx *Tx) awaitHuman(runID, assignmentID string) error {
-	if _, err := tx.swap(&models.Run{}, map[string]any{"status": models.RunAwaitingHuman, "updated_at": tx.ms()},
+	return tx.await(runID, assignmentID, models.RunAwaitingHuman, models.AssignmentAwaitingHuman)
+}
+
+// await moves a live run and its assignment into one of the waiting statuses.
+func (tx *Tx) await(runID, assignmentID string, run models.RunStatus, assignment models.AssignmentStatus) error {
+	if _, err := tx.swap(&models.Run{}, map[string]any{"status": run, "updated_at": tx.ms()},
 		"id = ? AND status IN ('claimed','running')", runID); err != nil {
 		return err
 	}
-	if _, err := tx.swap(&models.Assignment{}, map[string]any{"status": models.AssignmentAwaitingHuman, "updated_at": tx.ms()},
+	if _, err := tx.swap(&models.Assignment{}, map[string]any{"status": assignment, "updated_at": tx.ms()},
 		"id = ? AND active_run_id = ? AND status IN ('claimed','running')", assignmentID, runID); err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (s planScope) capacity(in *models.PlanInput) error {
 			if c.Name == "node" && r.NodeID == s.ws.NodeID || c.Name == "workspace" && r.WorkspaceID == s.ws.ID || c.Name == "team" && r.TeamID == s.team.ID {
 				c.Open++
 				c.TakenBy = append(c.TakenBy, r.AssignmentID)
-				if r.Status == models.RunAwaitingHuman {
+				if r.Status.Waiting() {
 					c.Waiting = append(c.Waiting, r.AssignmentID)
 				}
 			}

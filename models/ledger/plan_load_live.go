@@ -40,7 +40,7 @@ func (s planScope) liveRun(r models.Run) (models.LiveRun, error) {
 	if live.Busy, live.Steered, err = s.busy(r); err != nil {
 		return live, err
 	}
-	answered, err := s.lastEvent(r.ID, models.EventInterventionResponded)
+	answered, err := lastEvent(s.db, "run_id = ? AND type = ? AND "+untold("reviewed_event_id"), r.ID, models.EventInterventionResponded)
 	if err != nil {
 		return live, err
 	}

@@ -54,7 +54,7 @@ func (tx *Tx) steerable(runID string) (models.Run, error) {
 	if _, err := tx.activeFor(r); err != nil {
 		return r, err
 	}
-	if !r.Status.Waiting() {
+	if r.Status != models.RunAwaitingHuman { // while leave is asked for the words are held
 		return r, nil
 	}
 	refusal := models.Invalid("run_id", "run %q waits for a person", r.ID).With("status", string(r.Status)).Hint("cox run show %s", r.ID)

@@ -223,7 +223,7 @@ func (l *Ledger) NextLoopStep(ctx context.Context, teamID string) (LoopStep, err
 	for _, c := range counts {
 		step.Card.Text += fmt.Sprintf("- %s: %d\n", c.Status, c.N)
 		switch models.AssignmentStatus(c.Status) {
-		case models.AssignmentClaimed, models.AssignmentRunning, models.AssignmentAwaitingReview, models.AssignmentAwaitingHuman:
+		case models.AssignmentClaimed, models.AssignmentRunning, models.AssignmentAwaitingReview, models.AssignmentAwaitingHuman, models.AssignmentAwaitingApproval:
 			step.Idle = false
 		default:
 		}

@@ -212,20 +212,31 @@ func (l *Ledger) onThread(ctx context.Context, d durability, threadID string, fn
 	})
 }
 
-// ObserveRequest records how policy answered a request of the Codex server.
-func (l *Ledger) ObserveRequest(ctx context.Context, threadID, method, answer, detail string) error {
-	return l.onThread(ctx, full, threadID, func(tx *Tx, b models.Binding) error {
+// Answered is a request of a thread's host that was answered without a person.
+type Answered struct {
+	ThreadID string
+	Method   string
+	Answer   string
+	Detail   string // what was asked; left out where it holds a secret
+	Class    models.RiskClass
+	Why      string
+}
+
+// ObserveRequest records how policy, or Codex by itself, answered a request.
+func (l *Ledger) ObserveRequest(ctx context.Context, r Answered) error {
+	detail := blackener{}
+	shown := detail.text(r.Detail)
+	if detail.err != nil {
+		return detail.err
+	}
+	return l.onThread(ctx, full, r.ThreadID, func(tx *Tx, b models.Binding) error {
 		run, err := tx.runOf(b)
 		if err != nil {
 			return err
 		}
-		payload := map[string]any{"method": method, "answer": answer}
-		if checkSecrets([]byte(detail)) == nil {
-			payload["detail"] = detail
-		}
 		_, err = tx.append(models.Event{
-			WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: run.ID,
-			Type: models.EventServerRequest, Payload: payload,
+			WorkspaceID: b.WorkspaceID, TeamID: b.TeamID, AssignmentID: b.AssignmentID, RunID: run.ID, Type: models.EventServerRequest,
+			Payload: map[string]any{"method": r.Method, "answer": r.Answer, "detail": shown, "class": string(r.Class), "why": r.Why},
 		})
 		return err
 	})

@@ -28,7 +28,7 @@ func (l *Ledger) EndTurn(ctx context.Context, r TurnReport) error {
 		if r.Status, err = tx.endedAs(r.Status, run); err != nil {
 			return err
 		}
-		if err := errors.Join(tx.keepItems(run.ID, lines), tx.recordEnd(b, turn, run, r)); err != nil {
+		if err := errors.Join(tx.keepItems(run.ID, lines), tx.recordEnd(b, turn, run, r), tx.endRequests(run, turn.ID, r.Status)); err != nil {
 			return err
 		}
 		if run.ID != "" && run.ID == turn.RunID && run.Status.Terminal() && run.Status != models.RunCancelled && run.Status != models.RunSuperseded {

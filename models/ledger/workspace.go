@@ -303,3 +303,9 @@ func (l *Ledger) countInto(ctx context.Context, at map[string]*WorkspaceView) er
 	}
 	return nil
 }
+
+// Roots lists the folders of the active workspaces.
+func (l *Ledger) Roots(ctx context.Context) ([]string, error) {
+	var out []string
+	return out, l.read(ctx).Table("workspaces").Where("status = 'active' AND repo_root <> ''").Order("repo_root").Pluck("repo_root", &out).Error
+}

@@ -21,8 +21,10 @@
 //     stderr is always drained, and only its end is kept.
 //   - Every request has a deadline; when the host ends, all that are open fail
 //     with codex.ErrClosed. No request is repeated here.
-//   - Every request of the server is answered within Options.AnswerTimeout, never
-//     for the session, then reported and logged.
+//   - Every request of the server is decided by the policy within
+//     Options.AnswerTimeout, never for the session, then reported and logged. One
+//     that needs a person is kept and answered by AnswerRequest, once; it ends with
+//     its turn, and a server that shows it again makes it answerable again.
 //   - A server cuts off a host that takes no messages for long; its threads are
 //     attached again by the next one. It gets no signal from here.
 //   - The child has a process group of its own, which Close and every failure

@@ -35,6 +35,13 @@ func (h *Host) notification(method string, params json.RawMessage) {
 		h.report(method, params, now)
 	case "warning", "configWarning", "deprecationNotice", "error":
 		h.log.Warn("codex", "notice", method, "text", cut(string(params), 500))
+	case "serverRequest/resolved":
+		h.resolved(params, now)
+	case "rawResponseItem/completed":
+		h.rawItem(params, now)
+	case "item/started":
+		h.patches.note(params)
+		h.progress(params, now)
 	default:
 		if strings.HasPrefix(method, "item/") || strings.HasPrefix(method, "turn/") {
 			h.progress(params, now)
@@ -55,6 +62,9 @@ func (h *Host) report(method string, params json.RawMessage, now time.Time) {
 		e.Type, e.TurnID, e.Turn = codex.EventTurnStarted, n.Turn.ID, n.Turn.turn()
 	case "turn/completed":
 		h.turns.end(n.Turn.ID)
+		h.requests.drop(func(r *waitingRequest) bool { return r.turnID == n.Turn.ID })
+		h.patches.drop(n.Turn.ID)
+		h.calls.drop(n.Turn.ID)
 		e.Type, e.TurnID, e.Turn = codex.EventTurnEnded, n.Turn.ID, n.Turn.turn()
 	case "item/completed":
 		if toolsGone(n.Item) {
@@ -69,6 +79,7 @@ func (h *Host) report(method string, params json.RawMessage, now time.Time) {
 	default:
 		h.turns.drop(n.ThreadID)
 		h.held.drop(n.ThreadID)
+		h.requests.drop(func(r *waitingRequest) bool { return r.threadID == n.ThreadID })
 		e.Type = codex.EventThreadClosed
 	}
 	h.hub.emit(e)

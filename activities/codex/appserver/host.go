@@ -43,6 +43,9 @@ type Host struct {
 	hub       *hub
 	turns     turnTable
 	held      heldThreads
+	requests  requestTable
+	patches   patchTable
+	calls     callTable
 	answers   chan struct{} // a place for each answer being decided
 
 	mu      sync.Mutex

@@ -17,6 +17,7 @@ import (
 	"coxswain/activities/codex"
 	"coxswain/activities/codex/appserver"
 	"coxswain/activities/codex/codextest"
+	"coxswain/models"
 )
 
 // childOptions run the test binary as a Codex of a behaviour.
@@ -267,9 +268,10 @@ func TestServerRequestsAreAnsweredByPolicy(t *testing.T) {
 		t.Errorf("answers\n%s\nwant\n%s", thread.CWD, want)
 	}
 	for method, want := range map[string]codex.ServerRequest{
-		"made/up": {Method: "made/up", Answer: "refused_unknown"},
+		"made/up": {ID: "0", Method: "made/up", Answer: "refused_unknown", Class: models.RiskUnknown, Why: "nobody here can answer this request"},
 		"item/commandExecution/requestApproval": {
-			Method: "item/commandExecution/requestApproval", Answer: "declined", Detail: "rm -r x",
+			ID: "1", Method: "item/commandExecution/requestApproval", Answer: "declined", Detail: "rm -r x",
+			Class: models.RiskDestructive, Why: "the policy asks nobody",
 		},
 	} {
 		e := events.Wait(t, method, func(e codex.Event) bool { return e.Request.Method == method })
@@ -287,9 +289,9 @@ func TestUndecidedRequestIsDeclinedInTime(t *testing.T) {
 	t.Parallel()
 	options := childOptions(t, "asks")
 	options.AnswerTimeout = 50 * time.Millisecond
-	options.Policy = func(ctx context.Context, _ appserver.Ask) appserver.Verdict {
+	options.Policy = func(ctx context.Context, _ models.ApprovalRequest) (models.Ruled, time.Duration) {
 		<-ctx.Done()
-		return appserver.Accept
+		return models.Ruled{Ruling: models.RulingAccept}, 0
 	}
 	host := openChild(t, options)
 	thread, err := host.ReadThread(t.Context(), "t")

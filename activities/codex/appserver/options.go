@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"coxswain/activities/codex"
 )
 
 // MaxMessage is the longest message a host reads, in bytes. A longer one ends
@@ -27,8 +29,8 @@ type Options struct {
 	CodexHome string
 	// Logger gets what the host does on its own; nil discards it.
 	Logger *slog.Logger
-	// Policy answers the server's requests; nil is DefaultPolicy.
-	Policy Policy
+	// Policy decides the server's requests; nil is codex.AskNobody.
+	Policy codex.Policy
 	// ConfigOverrides are `-c key=value` arguments, the value in TOML.
 	ConfigOverrides []string
 	// ProofDir is an existing folder in which Probe makes and removes the scratch
@@ -46,8 +48,8 @@ type Options struct {
 	// MCPStartTimeout bounds the start of a thread's coordination server; 20 s by
 	// default. Thread starts and resumes have this time on top of RequestTimeout.
 	MCPStartTimeout time.Duration
-	// AnswerTimeout bounds an answer to the server; then the request is declined.
-	// 10 s by default. A policy that asks a person needs more.
+	// AnswerTimeout bounds a decision of the policy; then the request is declined.
+	// 10 s by default. A request that waits for a person is not bound by it.
 	AnswerTimeout time.Duration
 	// CloseTimeout bounds each step of the end (EOF, SIGTERM, SIGKILL); 3 s by
 	// default.
@@ -70,7 +72,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Policy == nil {
-		o.Policy = DefaultPolicy
+		o.Policy = codex.AskNobody
 	}
 	for _, d := range []struct {
 		value    *time.Duration

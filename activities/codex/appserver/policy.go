@@ -6,160 +6,125 @@ import (
 	"time"
 
 	"coxswain/activities/codex"
+	"coxswain/models"
 )
 
 // maxAnswers is how many of the server's requests are decided at a time; what
 // comes on top is declined at once.
 const maxAnswers = 64
 
-// Ask is a request of the server that needs an answer.
-type Ask struct {
-	Method   string
-	ThreadID string
-	TurnID   string
-	ItemID   string
-	Command  string          // of a command approval: the command line
-	CWD      string          // of a command approval
-	Server   string          // of an elicitation: the MCP server's name
-	Kind     string          // of an elicitation: codex_approval_kind, such as mcp_tool_call
-	Tool     string          // of an elicitation: the tool's name
-	Reason   string          // as the agent gives it
-	Params   json.RawMessage // everything, as the server sent it
-}
-
-// Verdict is a policy's answer.
-type Verdict string
-
-// A verdict holds for the one request, never for the session.
-const (
-	Accept  Verdict = "accepted"
-	Decline Verdict = "declined"        // the turn goes on and the agent is told
-	Refuse  Verdict = "refused_unknown" // an error: nobody here can answer this
-)
-
-// Policy decides one request. It must return when ctx ends, which is after
-// Options.AnswerTimeout; then the request is declined whatever it says.
-type Policy func(ctx context.Context, ask Ask) Verdict
-
-// The server's requests that a verdict can be put into.
-const (
-	askCommand     = "item/commandExecution/requestApproval"
-	askFiles       = "item/fileChange/requestApproval"
-	askElicitation = "mcpServer/elicitation/request"
-)
-
-// CoordinationServer is the MCP server whose tool calls the default policy
-// accepts.
-const CoordinationServer = "cox"
-
-// DefaultPolicy declines commands and file changes, accepts tool calls of the
-// coordination server and refuses everything else.
-func DefaultPolicy(_ context.Context, ask Ask) Verdict {
-	switch ask.Method {
-	case askCommand, askFiles:
-		return Decline
-	case askElicitation:
-		if ask.Server == CoordinationServer && ask.Kind == "mcp_tool_call" {
-			return Accept
-		}
-		return Decline
-	}
-	return Refuse
-}
-
-// serverRequest answers a request of the server without holding up the reader.
+// serverRequest decides a request of the server without holding up the reader. It is
+// entered before, so that its end is noticed whenever it comes.
 func (h *Host) serverRequest(m message) {
-	ask := readAsk(m)
-	id := append(json.RawMessage(nil), m.ID...)
+	r := h.readRequest(m)
+	h.requests.add(r)
 	select {
 	case h.answers <- struct{}{}:
 	default:
 		h.log.Warn("too many requests of codex at once", "limit", maxAnswers)
-		go h.answer(id, ask, Decline)
+		ruled := models.Ruled{Ruling: models.RulingDecline, Class: models.Classify(r.asked)[0], Why: "too many requests at once"}
+		go h.rule(r, ruled, 0)
 		return
 	}
 	go func() {
 		defer func() { <-h.answers }()
-		h.answer(id, ask, h.decide(ask))
+		ruled, wait := h.decide(r)
+		h.rule(r, ruled, wait)
 	}()
 }
 
 // decide asks the policy within its limit.
-func (h *Host) decide(ask Ask) Verdict {
+func (h *Host) decide(r *waitingRequest) (models.Ruled, time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), h.opts.AnswerTimeout)
 	defer cancel()
-	verdict := make(chan Verdict, 1)
-	go func() { verdict <- h.opts.Policy(ctx, ask) }()
+	type decision struct {
+		ruled models.Ruled
+		wait  time.Duration
+	}
+	decided := make(chan decision, 1)
+	go func() {
+		ruled, wait := h.opts.Policy(ctx, r.asked)
+		decided <- decision{ruled, wait}
+	}()
 	select {
-	case v := <-verdict:
-		return v
+	case d := <-decided:
+		return d.ruled, d.wait
 	case <-ctx.Done():
-		h.log.Warn("no decision on a request of codex in time", "method", ask.Method, "limit", h.opts.AnswerTimeout)
+		h.log.Warn("no decision on a request of codex in time", "method", r.method, "limit", h.opts.AnswerTimeout)
 	case <-h.done:
 	}
-	return Decline
+	return models.Ruled{Ruling: models.RulingDecline, Class: models.Classify(r.asked)[0], Why: "the policy did not decide in time"}, 0
 }
 
-// answer sends the verdict, reports it and logs it.
-func (h *Host) answer(id json.RawMessage, ask Ask, verdict Verdict) {
-	result := verdictResult(ask.Method, verdict)
-	var refusal *rpcError
-	if result == nil {
-		verdict = Refuse
-		refusal = &rpcError{Code: -32601, Message: "not answered here: " + ask.Method}
-	}
-	if err := h.rpc.reply(id, result, refusal); err != nil {
-		h.log.Warn("answering codex", "method", ask.Method, "error", err)
+// rule answers a request as decided, or lets it wait for a person, and reports it. A
+// question that cannot be declined in its own words is refused.
+func (h *Host) rule(r *waitingRequest, ruled models.Ruled, wait time.Duration) {
+	request := codex.ServerRequest{ID: r.id(), Method: r.method, Detail: r.detail(), Class: ruled.Class, Why: ruled.Why}
+	if ruled.Ruling == models.RulingAsk && r.answerable() {
+		if !h.requests.wait(r) {
+			return // it has ended meanwhile
+		}
+		request.Asked, request.Wait = &r.asked, wait
+		h.tellRequest(r, request)
 		return
 	}
-	detail := ask.Command
-	if ask.Tool != "" {
-		detail = ask.Server + "/" + ask.Tool
+	verdict := map[models.Ruling]models.Verdict{models.RulingAccept: models.VerdictAccept, models.RulingDecline: models.VerdictDecline}[ruled.Ruling]
+	result := r.result(codex.Answer{Verdict: verdict})
+	request.Answer = map[models.Verdict]string{models.VerdictAccept: codex.AnsweredAccept, models.VerdictDecline: codex.AnsweredDecline}[verdict]
+	var refusal *rpcError
+	if result == nil {
+		request.Answer = codex.AnsweredRefuse
+		refusal = &rpcError{Code: -32601, Message: "not answered here: " + r.method}
 	}
-	request := codex.ServerRequest{Method: ask.Method, Answer: string(verdict), Detail: cut(detail, 500)}
-	h.log.Info("answered codex", "method", ask.Method, "answer", verdict, "thread", ask.ThreadID, "detail", request.Detail)
+	h.requests.forget(r)
+	if err := h.rpc.reply(r.raw, result, refusal); err != nil {
+		h.log.Warn("answering codex", "method", r.method, "error", err)
+		return
+	}
+	h.tellRequest(r, request)
+}
+
+func (h *Host) tellRequest(r *waitingRequest, request codex.ServerRequest) {
+	h.log.Info("a request of codex", "method", r.method, "answer", request.Answer, "class", request.Class, "thread", r.threadID, "detail", request.Detail)
 	h.hub.emit(codex.Event{
-		Type: codex.EventServerRequest, ThreadID: ask.ThreadID, TurnID: ask.TurnID, Request: request, At: time.Now().UTC(),
+		Type: codex.EventServerRequest, ThreadID: r.threadID, TurnID: r.turnID, Request: request, At: time.Now().UTC(),
 	})
 }
 
-// verdictResult words a verdict for a method, nil when it can only be refused.
-// There is no wording for "for the session".
-func verdictResult(method string, verdict Verdict) any {
-	if verdict != Accept && verdict != Decline {
-		return nil
+// Waits implements codex.Adapter.
+func (h *Host) Waits(ref codex.RequestRef) bool { return h.requests.waits(ref) }
+
+// AnswerRequest implements codex.Adapter.
+func (h *Host) AnswerRequest(_ context.Context, ref codex.RequestRef, a codex.Answer) error {
+	r := h.requests.take(ref)
+	if r == nil {
+		return &codex.Error{Kind: codex.ErrRequestGone, Message: "no request " + ref.ID + " of thread " + ref.ThreadID + " waits"}
 	}
-	switch method {
-	case askCommand, askFiles:
-		return map[string]any{"decision": map[Verdict]string{Accept: "accept", Decline: "decline"}[verdict]}
-	case askElicitation:
-		if verdict == Accept {
-			return map[string]any{"action": "accept", "content": map[string]any{}}
-		}
-		return map[string]any{"action": "decline"}
+	result := r.result(a)
+	if result == nil {
+		h.requests.giveBack(r)
+		return refused("%s cannot be answered by %q", r.method, a.Verdict)
 	}
+	if err := h.rpc.reply(r.raw, result, nil); err != nil {
+		return &codex.Error{Kind: codex.ErrClosed, Message: "answering " + r.method, Cause: err}
+	}
+	h.log.Info("a person's answer was sent to codex", "method", r.method, "verdict", a.Verdict, "thread", ref.ThreadID)
 	return nil
 }
 
-func readAsk(m message) Ask {
+// resolved reports that a request waits no more, where somebody was told that it did.
+func (h *Host) resolved(params json.RawMessage, now time.Time) {
 	var p struct {
-		ThreadID   string `json:"threadId"`
-		TurnID     string `json:"turnId"`
-		ItemID     string `json:"itemId"`
-		Command    string `json:"command"`
-		CWD        string `json:"cwd"`
-		Reason     string `json:"reason"`
-		ServerName string `json:"serverName"`
-		Meta       struct {
-			Kind string `json:"codex_approval_kind"`
-			Tool string `json:"tool_name"`
-		} `json:"_meta"`
+		ThreadID  string          `json:"threadId"`
+		RequestID json.RawMessage `json:"requestId"`
 	}
-	// What is not understood stays empty, and no policy accepts the unknown.
-	_ = decode(m.Params, &p)
-	return Ask{
-		Method: m.Method, ThreadID: p.ThreadID, TurnID: p.TurnID, ItemID: p.ItemID,
-		Command: p.Command, CWD: p.CWD, Server: p.ServerName, Kind: p.Meta.Kind, Tool: p.Meta.Tool,
-		Reason: p.Reason, Params: append(json.RawMessage(nil), m.Params...),
+	if decode(params, &p) != nil {
+		return
+	}
+	if r := h.requests.end(p.ThreadID, string(p.RequestID)); r != nil && r.told {
+		h.hub.emit(codex.Event{
+			Type: codex.EventRequestResolved, ThreadID: r.threadID, TurnID: r.turnID, At: now,
+			Request: codex.ServerRequest{ID: r.id(), Method: r.method},
+		})
 	}
 }

@@ -73,6 +73,7 @@ func TestConformance(t *testing.T) {
 	codextest.Binary(t)
 	codextest.Conformance(t, func(t *testing.T) codextest.Setup {
 		w := newWorld(t, codextest.Directives(nil))
+		w.options.Policy = codextest.AskPeople
 		return codextest.Setup{
 			Spec: w.spec,
 			Open: func(ctx context.Context) (codex.Adapter, error) { return appserver.Open(ctx, w.options) },
@@ -240,7 +241,7 @@ func TestEscalationIsDeclinedAndReported(t *testing.T) {
 		t.Errorf("turn %+v", end)
 	}
 	e := events.Wait(t, "server request", func(e codex.Event) bool { return e.Type == codex.EventServerRequest })
-	if e.Request.Answer != "declined" || !strings.Contains(e.Request.Detail, "../outside") {
+	if e.Request.Answer != codex.AnsweredDecline || !strings.Contains(e.Request.Detail, "../outside") {
 		t.Errorf("request %+v", e.Request)
 	}
 	w.wantFile(t, "outside", false)

@@ -32,7 +32,11 @@ func (h *Host) StartThread(ctx context.Context, spec codex.ThreadSpec) (codex.Th
 	if err := makeMountpoints(spec); err != nil {
 		return codex.Thread{}, err
 	}
-	return h.openThread(ctx, "thread/start", h.threadParams(spec))
+	params := h.threadParams(spec)
+	if !spec.AskPerson { // the only way to see what Codex then denies by itself; a resume cannot have it
+		params["experimentalRawEvents"] = true
+	}
+	return h.openThread(ctx, "thread/start", params)
 }
 
 // ResumeThread implements codex.Adapter.
@@ -223,6 +227,7 @@ func (h *Host) Unsubscribe(ctx context.Context, threadID string) error {
 	if err == nil {
 		h.turns.drop(threadID)
 		h.held.drop(threadID)
+		h.requests.drop(func(r *waitingRequest) bool { return r.threadID == threadID })
 	}
 	return err
 }

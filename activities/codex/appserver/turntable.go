@@ -41,6 +41,18 @@ func (t *turnTable) start(threadID, turnID string) { t.announce(threadID, turnID
 
 func (l *liveTurn) release() { l.once.Do(func() { close(l.started) }) }
 
+// of is the turn of a thread that this host saw begin and not yet end, "" for none.
+func (t *turnTable) of(threadID string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, turn := range t.turns {
+		if turn.threadID == threadID {
+			return id
+		}
+	}
+	return ""
+}
+
 // end forgets the turn.
 func (t *turnTable) end(turnID string) {
 	t.mu.Lock()

@@ -24,7 +24,8 @@ func decode(data json.RawMessage, into any) error {
 }
 
 type wireStatus struct {
-	Type string `json:"type"`
+	Type        string   `json:"type"`
+	ActiveFlags []string `json:"activeFlags"`
 }
 
 type wireThread struct {
@@ -40,7 +41,7 @@ func (t wireThread) thread() codex.Thread {
 	if status == "" {
 		status = codex.ThreadNotLoaded
 	}
-	return codex.Thread{ID: t.ID, Status: status, CWD: t.CWD}
+	return codex.Thread{ID: t.ID, Status: status, CWD: t.CWD, Asking: len(t.Status.ActiveFlags) > 0}
 }
 
 type wireTurn struct {

@@ -14,7 +14,8 @@ import (
 // Setup is one host under test with a state of its own: what a second Open of
 // the same Setup finds is what the first one left.
 type Setup struct {
-	// Open opens a host over the Setup's state. It is called once at a time: the
+	// Open opens a host over the Setup's state, with the policy AskPeople. It is called
+	// once at a time: the
 	// suite closes a host before it opens the next one.
 	Open func(ctx context.Context) (codex.Adapter, error)
 	// Spec is the configuration of the threads. Its CWD is an existing folder
@@ -41,7 +42,8 @@ func Conformance(t *testing.T, factory Factory) {
 			"two threads interleave": testInterleave, "steer the active turn": testSteer, "steer another turn": testSteerMismatch,
 			"interrupt a running turn": testInterrupt, "interrupt right after the start": testInterruptAtOnce,
 			"interrupt an idle thread": testInterruptIdle, "archive twice": testArchive, "unknown thread": testUnknownThread,
-			"unsubscribe and resume": testUnsubscribe, "failed model": testFailedModel, "subscription ends": testCancelSubscription,
+			"unsubscribe and resume": testUnsubscribe, "failed model": testFailedModel, "a person accepts": testAccepted, "a person declines": testDeclined,
+			"a request ends with its turn": testRequestEnds, "nobody is asked": testDenied, "subscription ends": testCancelSubscription,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -51,6 +51,8 @@ func play(r Request, step directive.Step) Reply {
 	switch step.Verb {
 	case directive.Run:
 		return Exec(callID(r), step.Args)
+	case directive.Ask:
+		return Escalate(callID(r), step.Args)
 	case directive.Write:
 		path, text := step.File()
 		return Patch(callID(r), path, text)

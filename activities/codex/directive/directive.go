@@ -11,6 +11,7 @@ import (
 const (
 	Say   = "say"   // Args: the text of an agent message
 	Run   = "run"   // Args: a shell command line
+	Ask   = "ask"   // Args: a shell command line that asks for leave to run outside the sandbox
 	Write = "write" // Args: path and text, see Step.File
 	Tool  = "tool"  // Args: name and JSON object, see Step.Call
 	Fail  = "fail"  // Args: an HTTP status, see Step.HTTPStatus
@@ -42,7 +43,7 @@ func parseLine(line string) (Step, bool) {
 	}
 	verb, args, _ := strings.Cut(rest, " ")
 	switch verb {
-	case Say, Run, Write, Tool, Fail, Hang:
+	case Say, Run, Ask, Write, Tool, Fail, Hang:
 		return Step{Verb: verb, Args: strings.TrimSpace(args)}, true
 	}
 	return Step{}, false
@@ -102,7 +103,7 @@ func Responses(steps []Step) [][]Step {
 		switch step.Verb {
 		case Fail, Hang:
 			return append(out, group)
-		case Run, Write, Tool:
+		case Run, Ask, Write, Tool:
 			out, group = append(out, group), nil
 		}
 	}

@@ -7,6 +7,7 @@
 //
 //	@say hello world          an agent message
 //	@run sleep 30             a shell command in the thread's folder
+//	@ask rm -r build          a shell command outside the sandbox, if it is accepted
 //	@write notes/a.txt text   a file with the rest of the line and a newline
 //	@tool name {"a":1}        a call of the coordination server's tool
 //	@fail 429                 the model answers with this HTTP status

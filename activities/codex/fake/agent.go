@@ -42,7 +42,7 @@ func RunAgent(ctx context.Context, in io.Reader, out, errw io.Writer) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &agent{req: req, out: json.NewEncoder(out), errw: errw, inbox: make(chan Steer)}
+	a := &agent{req: req, out: json.NewEncoder(out), errw: errw, inbox: make(chan Steer, maxUnread), verdicts: make(chan string, 1)}
 	go a.read(ctx, input, cancel)
 	return a.run(ctx)
 }
@@ -53,9 +53,14 @@ type agent struct {
 	errw  io.Writer
 	inbox chan Steer
 	heard bool // a newer text has come in this turn
-	tools *toolbox
-	out   *json.Encoder
+
+	verdicts chan string // answers to what was asked
+	tools    *toolbox
+	out      *json.Encoder
 }
+
+// maxUnread is how many texts may wait while the agent waits for a verdict.
+const maxUnread = 64
 
 // failure is a turn that the imagined model fails.
 type failure struct{ kind, message string }
@@ -77,6 +82,14 @@ func (a *agent) read(ctx context.Context, input *json.Decoder, cancel context.Ca
 			}
 			cancel(err)
 			return
+		}
+		if s.Verdict != "" {
+			select {
+			case a.verdicts <- s.Verdict:
+			case <-ctx.Done():
+				return
+			}
+			continue
 		}
 		select {
 		case a.inbox <- s:

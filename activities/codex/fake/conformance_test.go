@@ -15,7 +15,7 @@ func TestConformance(t *testing.T) {
 		return codextest.Setup{
 			Spec: codex.ThreadSpec{CWD: t.TempDir(), Writable: true, TempDir: t.TempDir()},
 			Open: func(ctx context.Context) (codex.Adapter, error) {
-				return fake.Open(ctx, fake.Options{Dir: dir, Agent: agentCommand()})
+				return fake.Open(ctx, fake.Options{Dir: dir, Agent: agentCommand(), Policy: codextest.AskPeople})
 			},
 		}
 	})

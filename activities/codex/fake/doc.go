@@ -33,7 +33,11 @@
 //     version 7.
 //   - No event is reported once Close has begun, as with Codex.
 //
-// The fake has no model and no sandbox: ThreadSpec.Model and AskPerson mean
-// nothing to it, its file changes keep to Writable and DenyPaths by themselves,
+// An agent that asks for leave (the directive @ask) is denied where the thread asks
+// nobody, and else waits for the verdict of Options.Policy or of a person; a request
+// ends with its turn.
+//
+// The fake has no model and no sandbox: ThreadSpec.Model means nothing to it, its file
+// changes keep to Writable and DenyPaths by themselves,
 // and Probe says that nothing else holds its commands.
 package fake

@@ -19,6 +19,8 @@ type Options struct {
 	Agent []string
 	// Env is the agents' environment, nil for the process's own.
 	Env []string
+	// Policy decides what agents ask leave for; nil is codex.AskNobody.
+	Policy codex.Policy
 	// Logger gets what the host does on its own; nil discards it.
 	Logger *slog.Logger
 	// Pace is how long an agent waits before each of its steps, so that a person
@@ -35,6 +37,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Policy == nil {
+		o.Policy = codex.AskNobody
 	}
 	if o.StopTimeout <= 0 {
 		o.StopTimeout = 3 * time.Second

@@ -26,6 +26,7 @@ type performance struct {
 	groups   map[int]struct{} // of commands that have not ended
 	said     int              // bytes since the last response
 	progress time.Time        // of the last progress event
+	asked    int              // requests of the agent so far
 	end      *Report          // the agent's own last word
 	err      error            // why the host ended it
 }
@@ -74,6 +75,7 @@ func (p *performance) play() turnRecord {
 	p.listen(agent)
 	<-agent.exited
 	<-stopped
+	p.turn.thread.setAsking("")
 	for pgid := range p.groups {
 		killGroup(pgid)
 	}
@@ -162,6 +164,8 @@ func (p *performance) take(r Report) error {
 		} else if r.Group > 1 {
 			p.groups[r.Group] = struct{}{}
 		}
+	case ReportAsk:
+		return p.ask(r.Text)
 	case ReportEnd:
 		p.end = &r
 	case ReportProgress:

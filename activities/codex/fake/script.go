@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"coxswain/activities/codex/directive"
+	"coxswain/models"
 )
 
 // script plays directives.
@@ -36,6 +37,8 @@ func (a *agent) step(ctx context.Context, step directive.Step) error {
 		return a.item(itemAgent, step.Args, true)
 	case directive.Run:
 		return a.command(ctx, step.Args)
+	case directive.Ask:
+		return a.askLeave(ctx, step.Args)
 	case directive.Write:
 		path, text := step.File()
 		return a.item(itemFile, path, a.write(path, text+"\n") == nil)
@@ -47,6 +50,23 @@ func (a *agent) step(ctx context.Context, step directive.Step) error {
 		return a.hang(ctx)
 	}
 	return fmt.Errorf("the directive @%s is not played by this agent", step.Verb)
+}
+
+// askLeave runs a command when its host accepts it. Texts that come meanwhile are taken
+// afterwards.
+func (a *agent) askLeave(ctx context.Context, line string) error {
+	if err := a.report(Report{Type: ReportAsk, Text: line}); err != nil {
+		return err
+	}
+	select {
+	case verdict := <-a.verdicts:
+		if verdict == string(models.VerdictAccept) {
+			return a.command(ctx, line)
+		}
+		return a.report(Report{Type: ReportItem, Item: itemCommand, Text: line, Status: statusDeclined})
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (a *agent) scriptedCall(ctx context.Context, step directive.Step) error {

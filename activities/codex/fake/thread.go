@@ -24,6 +24,7 @@ type thread struct {
 	rec        record
 	subscribed bool
 	active     *turn         // nil while idle
+	asking     string        // the request that waits for a person, "" for none
 	last       chan struct{} // closed when the newest turn's end was reported
 }
 
@@ -39,7 +40,7 @@ func newThread(id string, s store, spec codex.ThreadSpec) *thread {
 func (t *thread) view() codex.Thread {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return codex.Thread{ID: t.id, CWD: t.rec.CWD, Status: t.statusLocked()}
+	return codex.Thread{ID: t.id, CWD: t.rec.CWD, Status: t.statusLocked(), Asking: t.asking != ""}
 }
 
 func (t *thread) statusLocked() codex.ThreadStatus {

@@ -50,6 +50,7 @@ type Past struct {
 type Steer struct {
 	ClientMessageID string `json:"client_message_id"`
 	Text            string `json:"text"`
+	Verdict         string `json:"verdict,omitempty"` // accept or decline: no text, but the answer to the agent's ReportAsk
 }
 
 // ReportType tells what an agent's line is about.
@@ -61,6 +62,7 @@ const (
 	ReportUser     ReportType = "user"     // a steer was taken: ClientMessageID, Text
 	ReportItem     ReportType = "item"     // an item is complete: Item, Text, Status
 	ReportResponse ReportType = "response" // a response of the imagined model is over: tokens are counted
+	ReportAsk      ReportType = "ask"      // leave is asked to run the command Text: the agent waits for a Steer with the verdict
 	ReportProgress ReportType = "progress" // nothing to store, but the agent is at work
 	ReportProcess  ReportType = "process"  // a command's group has started or ended: Group, Ended
 	ReportEnd      ReportType = "end"      // Status, and Error and ErrorKind of a failed turn
@@ -89,6 +91,7 @@ const (
 
 	statusCompleted = "completed"
 	statusFailed    = "failed"
+	statusDeclined  = "declined"
 )
 
 // newRequest describes a turn to its agent.

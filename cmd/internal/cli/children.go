@@ -125,7 +125,7 @@ func (in *call) workerCommand(stateDir string, log io.Writer, extra ...string) (
 	}
 	// What the environment and the file say the worker reads by itself, and follows.
 	args := append([]string{"worker"}, extra...)
-	for _, name := range []string{"log-level", "codex-bin", "codex-home", "transport", "max-runs", "fake-pace", "address", "namespace"} {
+	for _, name := range []string{"log-level", "codex-bin", "codex-home", "transport", "policy", "max-runs", "fake-pace", "address", "namespace"} {
 		if in.value(name).source == "flag" {
 			args = append(args, "--"+name, in.raw(name))
 		}

@@ -33,6 +33,7 @@ func (a *app) commands() []*urfave.Command {
 		a.command(mcpLeaf()),
 		a.configCommand(),
 		a.notifyCommand(),
+		a.policyCommand(),
 		a.completionCommand(),
 		a.command(explainLeaf()),
 		a.command(versionLeaf()),

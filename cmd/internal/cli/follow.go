@@ -77,7 +77,8 @@ func (f *follower) show(ctx context.Context) error {
 			f.note("%s  %-22s %s", e.CreatedAt.Local().Format("15:04:05"), e.AssignmentID, text)
 		}
 		if e.Type == models.EventInterventionRequested { // the question has the id of its event
-			f.note("  answer: cox %sintervention respond --response \"…\" %s", f.elsewhere(), e.ID)
+			kind, _ := e.Payload["intervention_kind"].(string)
+			f.note("  answer: cox %s%s", f.elsewhere(), models.HowToAnswer(kind, e.ID))
 		}
 	}
 	return err

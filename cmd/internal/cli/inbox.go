@@ -103,6 +103,8 @@ func (in *call) settling(e models.InboxEntry) (command, look string) {
 		return cox + "up", cox + "node show " + e.NodeID
 	case e.Reason == models.ReasonFailedAdapter:
 		return cox + "doctor", cox + "node show " + e.NodeID
+	case e.Kind == models.InboxApproval:
+		return cox + "intervention respond --decline " + e.ID, cox + "intervention show " + e.ID
 	case e.RunID != "":
 		return cox + "intervention respond --response \"…\" " + e.ID, cox + "run logs " + e.RunID
 	case e.AssignmentID != "":

@@ -156,7 +156,7 @@ func (p *printer) waiting(s ledger.Status, working bool) {
 		p.heading("Questions")
 		for _, i := range s.Interventions {
 			p.line("%s  %s  %s", i.AssignmentID, i.Kind, i.Prompt)
-			p.line("  answer: cox intervention respond --response \"…\" %s", i.ID)
+			p.line("  answer: cox %s", models.HowToAnswer(i.Kind, i.ID))
 		}
 	}
 	p.still(s.Still)

@@ -51,6 +51,7 @@ func workerOptions() []*option {
 		{name: "codex-bin", key: "codex_bin", env: []string{"COX_CODEX_BIN"}, usage: "the Codex `PROGRAM`; default: found on the PATH"},
 		{name: "codex-home", key: "codex_home", env: []string{"COX_CODEX_HOME"}, usage: "Codex's state `DIR`; default: CODEX_HOME, else ~/.codex"},
 		{name: "transport", key: "transport", fallback: "auto", env: []string{"COX_TRANSPORT"}, oneOf: []string{appserver.Auto, appserver.Unix, appserver.Stdio}, usage: "`TRANSPORT` to Codex: unix (its turns outlive the worker), stdio, or auto, which is unix, and stdio where the socket is not to be had"},
+		policyOption(),
 		{name: "max-runs", kind: wholeKind, fallback: "0", key: "max_runs", env: []string{"COX_MAX_RUNS"}, usage: "at most `N` runs on this node at a time; 0 is no limit"},
 		{name: "fake-pace", kind: spanKind, fallback: "0", env: []string{"COX_FAKE_PACE"}, usage: "`DURATION` before each step of a fake agent, so that a person can watch"},
 	}
@@ -81,13 +82,17 @@ func runWorker(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	policy, err := in.policyPath()
+	if err != nil {
+		return err
+	}
 	drain, stop := drainSignal()
 	defer stop()
 	return worker.Run(ctx, worker.Options{
 		Drain:  drain,
 		Ledger: l, StateDir: paths.StateDir, NodeID: node, Engine: engine, Cox: cox,
 		CodexBin: in.text("codex-bin"), CodexHome: in.text("codex-home"), Transport: in.text("transport"),
-		FakePace: in.span("fake-pace"), MaxRuns: in.whole("max-runs"), Log: in.log(),
+		FakePace: in.span("fake-pace"), MaxRuns: in.whole("max-runs"), Policy: policy, Log: in.log(),
 		NotifyCommand: in.text("notify-command"), NotifyTimeout: in.span("notify-timeout"), Changes: changes, Env: in.env,
 		Ready: func(i worker.Info) { in.ready(i) },
 	})

@@ -37,8 +37,12 @@ func TestLiveUnexpectedQuestionsDoNotStopARun(t *testing.T) {
 	run := r.onlyRun(l, "one")
 	events, err := l.Events(t.Context(), ledger.EventFilter{RunID: run.ID, Types: []string{models.EventServerRequest}})
 	check(t, err)
-	if len(events) != 1 || text(events[0].Payload, "method") != "item/neverHeardOf/request" || text(events[0].Payload, "answer") != "refused_unknown" {
-		t.Errorf("recorded questions %+v, want the unheard-of one, refused", events)
+	recorded := map[string]string{}
+	for _, e := range events {
+		recorded[text(e.Payload, "method")] = text(e.Payload, "answer")
+	}
+	if len(events) != 2 || recorded["item/neverHeardOf/request"] != "refused_unknown" || recorded["exec_command"] != "denied" {
+		t.Errorf("recorded questions %+v, want the unheard-of one, refused, and the escalation, denied", events)
 	}
 	out := r.outputsOf("Your assignment is ")
 	wantAll(t, "the answer to the escalation", out[0], "approval policy is Never", "reject")

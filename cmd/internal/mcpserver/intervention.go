@@ -38,17 +38,23 @@ type respondInterventionIn struct {
 	change
 	RunID           string `json:"run_id,omitempty" jsonschema:"The run that asked; may be left out."`
 	ReviewedEventID string `json:"reviewed_event_id" jsonschema:"The id of the question: its intervention_id, which is its event id."`
-	Response        string `json:"response" jsonschema:"The answer, as the worker will read it."`
+	Response        string `json:"response" jsonschema:"The answer, as the worker will read it. Of a request: a note for the record."`
+	Verdict         string `json:"verdict,omitempty" jsonschema:"Of a request of an agent (kind approval_request): accept or decline. What is risky is accepted by people only."`
 }
 
 func respondIntervention() entry {
 	return tool(definition{
 		name: "respond_intervention", title: "Answer a question", effect: overwrites,
-		text: "Answer a question of a run. When none of the run is left open, the worker goes on with the answer.",
+		choices: map[string][]string{"verdict": {"accept", "decline"}},
+		text:    "Answer a question of a run, or accept or decline what its agent asks leave for. When none of the run is left open, the worker goes on with the answer.",
 	},
 		func(ctx context.Context, c *caller, in respondInterventionIn) (out eventOut, err error) {
 			if err := c.askedBy(ctx, in.ReviewedEventID, in.RunID); err != nil {
 				return out, err
+			}
+			if in.Verdict != "" {
+				decided, err := c.Ledger.AnswerRequest(ctx, c.change(in.RequestID), in.ReviewedEventID, models.Verdict(in.Verdict), in.Response)
+				return eventOut{Event: decided.Event}, err
 			}
 			out.Event, err = c.Ledger.RespondIntervention(ctx, c.change(in.RequestID), in.ReviewedEventID, in.Response)
 			return out, err

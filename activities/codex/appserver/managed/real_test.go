@@ -17,6 +17,7 @@ import (
 	"coxswain/activities/codex/appserver"
 	"coxswain/activities/codex/appserver/managed"
 	"coxswain/activities/codex/codextest"
+	"coxswain/models"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -104,6 +105,7 @@ func TestConformanceOverTheSocket(t *testing.T) {
 	codextest.Binary(t)
 	codextest.Conformance(t, func(t *testing.T) codextest.Setup {
 		w := newWorld(t, codextest.Directives(nil))
+		w.options.Policy = codextest.AskPeople
 		return codextest.Setup{
 			Spec: w.spec, Outlives: true,
 			Open: func(ctx context.Context) (codex.Adapter, error) { return managed.Open(ctx, w.state, w.options) },
@@ -141,38 +143,44 @@ func TestAServerIsAdoptedAndItsStreamingTurnGoesOn(t *testing.T) {
 	}
 }
 
+// A request that nobody has answered when its host goes is shown to the next one,
+// under the same id, and answered there.
 func TestAnApprovalThatWaitedForAHostIsAnswered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, codextest.Script(codextest.Escalate("c1", "echo x > ../outside")))
-	w.spec.AskPerson = true
-	options := w.options
-	options.AnswerTimeout = codextest.Patience
-	asked := make(chan struct{})
-	options.Policy = func(ctx context.Context, _ appserver.Ask) appserver.Verdict {
-		close(asked)
-		<-ctx.Done() // as a worker that is killed before it can answer
-		return appserver.Decline
-	}
-	first, err := managed.Open(t.Context(), w.state, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	thread, turn := w.begin(t, first, "please")
-	<-asked
+	w := newWorld(t, codextest.Directives(nil))
+	w.spec.AskPerson, w.options.Policy = true, codextest.AskPeople
+	first := w.open(t)
+	asked := codextest.Record(t, first)
+	isRequest := func(e codex.Event) bool { return e.Type == codex.EventServerRequest }
+	thread, turn := w.begin(t, first, "@ask touch ../outside")
+	before := asked.Wait(t, "server request", isRequest)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	second := w.open(t)
 	events := codextest.Record(t, second)
+	gone := second.AnswerRequest(t.Context(), codex.RequestRef{ThreadID: thread.ID, TurnID: turn.ID, ID: before.Request.ID}, codex.Answer{Verdict: models.VerdictAccept})
+	if codex.KindOf(gone) != codex.ErrRequestGone {
+		t.Errorf("an answer before the thread is held: %v", gone)
+	}
 	if _, err := second.ResumeThread(t.Context(), thread.ID, w.spec); err != nil {
 		t.Fatal(err)
 	}
-	e := events.Wait(t, "server request", func(e codex.Event) bool { return e.Type == codex.EventServerRequest })
-	if e.Request.Answer != "declined" || !strings.Contains(e.Request.Detail, "../outside") {
-		t.Errorf("request %+v", e.Request)
+	again := events.Wait(t, "server request", isRequest)
+	if again.Request.ID != before.Request.ID || again.TurnID != before.TurnID || again.Request.Answer != "" {
+		t.Errorf("request %+v, before %+v", again, before)
 	}
+	if err := second.AnswerRequest(t.Context(), codex.RequestRef{ThreadID: thread.ID, TurnID: turn.ID, ID: again.Request.ID}, codex.Answer{Verdict: models.VerdictAccept}); err != nil {
+		t.Fatal(err)
+	}
+	events.Wait(t, "its end", func(e codex.Event) bool {
+		return e.Type == codex.EventRequestResolved && e.Request.ID == again.Request.ID
+	})
 	if end := events.WaitEnded(t, turn.ID); end.Status != codex.TurnCompleted {
 		t.Errorf("turn %+v", end)
+	}
+	if _, err := os.Stat(filepath.Join(w.spec.CWD, "..", "outside")); err != nil {
+		t.Errorf("the accepted command was not run: %v", err)
 	}
 }
 
