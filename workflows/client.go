@@ -143,7 +143,9 @@ type Described struct {
 }
 
 // Running tells whether the workflow has not ended.
-func (d Described) Running() bool { return d.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING.String() }
+func (d Described) Running() bool {
+	return d.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING.String()
+}
 
 // Describe asks the engine about a workflow by its id without the prefix. NOT_FOUND
 // when the engine does not know it; ENGINE_UNAVAILABLE when the engine did not say.

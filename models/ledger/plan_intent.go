@@ -1,8 +1,9 @@
 package ledger
 
 import (
-	"coxswain/models"
 	"strconv"
+
+	"coxswain/models"
 )
 
 // intendRun writes what a start needs before anything happens outside: the

@@ -43,9 +43,24 @@ func changes() [][]string {
 // reads are command lines that change nothing.
 func reads() [][]string {
 	return [][]string{
-		{"status"}, {"inbox"}, {"events"}, {"workspace", "list"}, {"team", "list"}, {"actor", "list"}, {"assignment", "list"},
-		{"assignment", "show", "one"}, {"run", "list"}, {"review", "list"}, {"intervention", "list"}, {"attention", "board", "--team", theTeam},
-		{"node", "list"}, {"config", "show"}, {"version"}, {"explain", "ENGINE_UNAVAILABLE"}, {"team", "show", theTeam}, {"snapshot", "show", "--workspace", theSite},
+		{"status"},
+		{"inbox"},
+		{"events"},
+		{"workspace", "list"},
+		{"team", "list"},
+		{"actor", "list"},
+		{"assignment", "list"},
+		{"assignment", "show", "one"},
+		{"run", "list"},
+		{"review", "list"},
+		{"intervention", "list"},
+		{"attention", "board", "--team", theTeam},
+		{"node", "list"},
+		{"config", "show"},
+		{"version"},
+		{"explain", "ENGINE_UNAVAILABLE"},
+		{"team", "show", theTeam},
+		{"snapshot", "show", "--workspace", theSite},
 	}
 }
 
