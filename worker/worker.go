@@ -185,6 +185,11 @@ func hostname() string {
 	return name
 }
 
+// stickyTimeout is how long a task waits for the worker that has its workflow in
+// memory. After a kill nobody takes it there, and every run waits that long before it is
+// looked at again; a busy worker that is late only replays the history.
+const stickyTimeout = 2 * time.Second
+
 // queues are the two Temporal workers of the process.
 type queues struct{ control, node sdk.Worker }
 
@@ -197,7 +202,9 @@ func newQueues(c client.Client, l *ledger.Ledger, n *activities.Node, fatal chan
 	}
 	controlQueue := workflows.ControlQueue(l.Prefix())
 	q := queues{
-		control: sdk.New(c, controlQueue, sdk.Options{WorkerStopTimeout: stopTimeout, OnFatalError: report}),
+		control: sdk.New(c, controlQueue, sdk.Options{
+			WorkerStopTimeout: stopTimeout, OnFatalError: report, StickyScheduleToStartTimeout: stickyTimeout,
+		}),
 		node: sdk.New(c, workflows.NodeQueue(controlQueue, n.Config.NodeID), sdk.Options{
 			WorkerStopTimeout: stopTimeout, OnFatalError: report, DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: 64,
 			Interceptors: []interceptor.WorkerInterceptor{&beats{}},
