@@ -12,6 +12,7 @@ const (
 	MaxFailedTurns   = 5                // failed turns in a row that are tried again
 	MaxStartAttempts = 5                // failed starts of one assignment revision
 	ProbeTTL         = 10 * time.Minute // a probe older than this is refreshed
+	UnavailableTTL   = 30 * time.Second // the same of a probe that found no adapter: its host may just have been killed
 )
 
 // PlanInput is everything the planner looks at, read in one transaction. It is
@@ -172,7 +173,7 @@ func planRefresh(in PlanInput, out *Planned) (usable bool, why string) {
 		return false, "adapter: no node serves this workspace; cox worker starts one"
 	case p == nil || p.Incarnation != in.NodeIncarnation:
 		cause = fmt.Sprintf("inc%d-%s", in.NodeIncarnation, in.Loop.AdapterKind)
-	case in.Now.Sub(p.ProbedAt) > ProbeTTL && len(in.Starts)+len(in.Runs)+len(in.Reviews) > 0:
+	case in.Now.Sub(p.ProbedAt) > p.life() && len(in.Starts)+len(in.Runs)+len(in.Reviews) > 0:
 		cause = fmt.Sprintf("probe%d-%s", p.ProbedAt.UnixMilli(), in.Loop.AdapterKind)
 	default:
 		return probeUsable(*p)
@@ -184,6 +185,14 @@ func planRefresh(in PlanInput, out *Planned) (usable bool, why string) {
 		return probeUsable(*p) // an expired probe is still the best knowledge
 	}
 	return false, "adapter: waiting for its probe"
+}
+
+// life is how long a probe stands.
+func (p Probe) life() time.Duration {
+	if p.Status != StatusActive {
+		return UnavailableTTL
+	}
+	return ProbeTTL
 }
 
 func probeUsable(p Probe) (bool, string) {

@@ -114,7 +114,7 @@ func wantResume(t *testing.T, cmd models.Command, wait time.Duration) {
 func TestACancelledRunIsInterruptedEvenWithoutAnAdapter(t *testing.T) {
 	cancelled := with(working(), func(r *models.LiveRun) { r.CancelEventID, r.Status = "e9", models.RunCancelled })
 	in := calm()
-	in.Probe.Status = models.StatusUnavailable
+	in.Probe.Status, in.Probe.ProbedAt = models.StatusUnavailable, in.Now
 	in.Runs = []models.LiveRun{with(after(models.TurnCompleted), func(r *models.LiveRun) { r.RunID = "other" }), cancelled}
 	p := models.Plan(in)
 	wantCommands(t, p, "interrupt_run r e9 cancelled")

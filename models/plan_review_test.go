@@ -90,7 +90,7 @@ func TestWhoIsNotNudged(t *testing.T) {
 		"the integrator reads":           func(in *models.PlanInput) { in.ReviewIdle = false },
 		"a person reviews":               func(in *models.PlanInput) { in.ReviewedBy = models.RoleHuman },
 		"the pass is for one assignment": func(in *models.PlanInput) { in.OneAssignment, in.OnlyLive = "a", true },
-		"the adapter is unavailable":     func(in *models.PlanInput) { in.Probe.Status = models.StatusUnavailable },
+		"the adapter is unavailable":     func(in *models.PlanInput) { in.Probe.Status, in.Probe.ProbedAt = models.StatusUnavailable, in.Now },
 		"somebody outside, loop off": func(in *models.PlanInput) {
 			in.Loop.Enabled, in.OnlyLive, in.Reviews[0].Managed = false, true, false
 		},

@@ -96,8 +96,16 @@ func TestTheProbeIsRenewedWhenItIsMissingOldOrOfAnEarlierStart(t *testing.T) {
 		"unavailable": {
 			change: func(in *models.PlanInput) {
 				in.Probe.Status, in.Probe.Reason = models.StatusUnavailable, "no such file"
+				in.Probe.ProbedAt = in.Now.Add(-models.UnavailableTTL)
 			},
 			reason: "adapter: fake_codex is unavailable: no such file",
+		},
+		"unavailable for a while: it may be back": {
+			change: func(in *models.PlanInput) {
+				in.Probe.Status, in.Probe.Reason = models.StatusUnavailable, "its host was killed"
+				in.Probe.ProbedAt = in.Now.Add(-models.UnavailableTTL - time.Millisecond)
+			},
+			refresh: "n probe1796126369999-fake_codex", reason: "adapter: fake_codex is unavailable: its host was killed",
 		},
 		"lacking two capabilities": {change: func(in *models.PlanInput) {
 			delete(in.Probe.Capabilities, "can_steer_turn")
