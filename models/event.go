@@ -49,6 +49,11 @@ const (
 	EventRunEnded              = "run_ended"
 	EventRunStale              = "run_stale"
 	EventRunFailed             = "run_failed"
+	EventRunRecovered          = "run_recovered"
+	EventAccountHeld           = "account_held"
+	EventAccountReleased       = "account_released"
+	EventBreakerTripped        = "breaker_tripped"
+	EventBreakerCleared        = "breaker_cleared"
 	EventTurnStarted           = "turn_started"
 	EventTurnEnded             = "turn_ended"
 	EventHandoffSubmitted      = "handoff_submitted"
@@ -102,6 +107,7 @@ func ReservedEventTypes() []string {
 	return []string{
 		EventAssignmentCreated, EventAssignmentEdited, EventAssignmentCancelled, EventAssignmentSuperseded, EventRunClaimed,
 		EventRunHeartbeat, EventRunBindingRecorded, EventRunEnded, EventRunStale, EventRunFailed,
+		EventRunRecovered, EventAccountHeld, EventAccountReleased, EventBreakerTripped, EventBreakerCleared,
 		EventTurnStarted, EventTurnEnded, EventHandoffSubmitted, EventIntegratorReview,
 		EventInterventionRequested, EventInterventionResponded, EventInterruptRequested, EventSteerRequested, EventCommandDispatched,
 		EventCommandCompleted, EventCommandFailed, EventReviewNudgeDispatched, EventAdapterAvailable,
@@ -171,11 +177,18 @@ type PendingReview struct {
 // leaves open: its answer lets the run go on.
 const InterventionStopped = "stopped"
 
+// The kinds of the planner's questions about what holds an assignment back.
+const (
+	AskStale   = "run_stale"   // a clock of a turn ran out
+	AskCap     = "cap_reached" // a cap of the assignment is reached
+	AskBreaker = "breaker"     // identical failures parked it, or its team
+)
+
 // ReservedInterventionKinds are the kinds of the questions that Coxswain asks by
 // itself: the planner goes by them, so that nobody else may use one.
 func ReservedInterventionKinds() []string {
 	return []string{
-		"no_handoff", "turn_lost", "turn_failed", "run_stale", AskReviewIgnored, "start_failed", "delivery_failed",
+		"no_handoff", "turn_lost", "turn_failed", AskStale, AskCap, AskBreaker, AskReviewIgnored, "start_failed", "delivery_failed",
 		InterventionStopped, EventSecretRefused, InterventionApproval, InterventionInput,
 	}
 }

@@ -54,7 +54,7 @@ func QuestionKind(kind string) InboxKind {
 		return InboxApproval
 	case ReasonReviewIgnored:
 		return InboxEscalation
-	case "no_handoff", "turn_lost", "turn_failed", "run_stale", "start_failed", "delivery_failed", EventSecretRefused, InterventionStopped:
+	case "no_handoff", "turn_lost", "turn_failed", AskStale, AskCap, AskBreaker, "start_failed", "delivery_failed", EventSecretRefused, InterventionStopped:
 		return InboxRecovery
 	}
 	return InboxQuestion

@@ -10,6 +10,7 @@ const (
 	MaxHandoffNudges = 1                // resume prompts that only ask for the missing handoff
 	MaxLostTurns     = 3                // lost turns in a row that are resumed by themselves
 	MaxFailedTurns   = 5                // failed turns in a row that are tried again
+	MaxStalledTurns  = 3                // turns in a row that were stopped because a clock ran out
 	MaxStartAttempts = 5                // failed starts of one assignment revision
 	ProbeTTL         = 10 * time.Minute // a probe older than this is refreshed
 	UnavailableTTL   = 30 * time.Second // the same of a probe that found no adapter: its host may just have been killed
@@ -32,6 +33,10 @@ type PlanInput struct {
 	Probe           *Probe // the last probe of the loop's adapter on the node; nil before the first
 	AnyProbe        bool   // a dry run: believe a probe of any incarnation and age
 	OpenRefresh     bool   // a refresh command is under way
+
+	Settings  WorkspaceSettings
+	HeldUntil time.Time // until when the account of the loop's adapter is held; zero when it is not
+	Parked    string    // why identical failures hold the team back; "" when none do
 
 	Capacity []Capacity // every limit that a start counts against
 
@@ -65,7 +70,9 @@ type StartCandidate struct {
 	FailedStarts  int       // failed start commands of this revision
 	LastFailure   time.Time
 	FailureReason string
-	Asked         bool   // a person was asked about the failures and has not answered
+	Asked         bool   // a person was asked about the failures or the cap and has not answered
+	Parked        string // why identical failures hold it back; "" when none do
+	Use           Use    // by its former runs
 	Deferred      string // the reason that an earlier pass stored
 	OnThread      bool   // a bound thread exists, so that a fix continues on it
 }
@@ -93,6 +100,10 @@ type LiveRun struct {
 	LastTurn      *Turn
 	LostInRow     int
 	FailedInRow   int
+	StalledInRow  int
+	Parked        string // why identical failures hold it back; "" when none do
+	Stale         string // what ran out for the active turn; "" when nothing did, or an interrupt is under way for it
+	Use           Use    // by all runs of the assignment
 	HandoffNudges int    // since the last answer
 	CancelEventID string // of a cancelled or superseded assignment
 	StopEventID   string // a person's stop that has not been carried out yet
@@ -129,7 +140,7 @@ func (p Planned) Empty() bool { return len(p.Commands) == 0 && len(p.Asks) == 0 
 type Ask struct {
 	RunID        string
 	AssignmentID string
-	Kind         string // no_handoff, turn_lost, turn_failed, run_stale, review_ignored, start_failed
+	Kind         string // no_handoff, turn_lost, turn_failed, run_stale, cap_reached, review_ignored, start_failed
 	Prompt       string
 }
 
@@ -140,7 +151,7 @@ const AskReviewIgnored = "review_ignored"
 // LeftOut is an assignment without a start and why.
 type LeftOut struct {
 	AssignmentID string `json:"assignment_id"`
-	Code         string `json:"code"` // dependency, run_open, path, capacity, adapter, back_off, start_failed, paused, loop_off
+	Code         string `json:"code"` // dependency, run_open, path, capacity, adapter, back_off, start_failed, paused, loop_off, usage_limit, breaker, cap
 	Reason       string `json:"reason"`
 }
 
@@ -151,7 +162,7 @@ func Plan(in PlanInput) Planned {
 	var out Planned
 	usable, why := planRefresh(in, &out)
 	planRuns(in, usable, &out)
-	planReviews(in, usable, &out)
+	planReviews(in, usable && !in.Held(), &out)
 	planStarts(in, usable, why, &out)
 	return out
 }

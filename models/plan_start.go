@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -17,6 +18,8 @@ func planStarts(in PlanInput, usable bool, why string, out *Planned) {
 			left = LeftOut{Code: "paused", Reason: "loop: " + in.Pause.Why() + "; " + in.Pause.Next(in.TeamID) + " lets it go on"}
 		case ok && in.OnlyLive:
 			left = LeftOut{Code: "loop_off", Reason: "loop: off for this team; cox loop turns it on"}
+		case ok && in.Held():
+			left = LeftOut{Code: "usage_limit", Reason: "account: usage limit until " + in.HeldUntil.UTC().Format("2006-01-02 15:04Z")}
 		case ok && !usable:
 			left = LeftOut{Code: "adapter", Reason: why}
 		case ok && free == 0:
@@ -27,8 +30,8 @@ func planStarts(in PlanInput, usable bool, why string, out *Planned) {
 			free--
 			continue
 		}
-		if left.Code == "start_failed" && !c.Asked && !in.OnlyLive && in.Pause == nil {
-			askStartFailed(c, out)
+		if !c.Asked && !in.OnlyLive && in.Pause == nil {
+			askAboutStart(in, c, left.Code, out)
 		}
 		left.AssignmentID = c.ID
 		out.LeftOut = append(out.LeftOut, left)
@@ -74,6 +77,10 @@ func startRefused(in PlanInput, c StartCandidate, holds []Hold) (LeftOut, bool) 
 		return LeftOut{Code: "dependency", Reason: waitReason(c.ID, c.Blockers)}, false
 	case c.RunOpen:
 		return LeftOut{Code: "run_open", Reason: "run: an earlier run or command of it has not ended"}, false
+	case in.Parked != "" || c.Parked != "":
+		return LeftOut{Code: "breaker", Reason: "parked: " + cmp.Or(c.Parked, in.Parked)}, false
+	case capText(in, c) != "":
+		return LeftOut{Code: "cap", Reason: "cap: " + capText(in, c)}, false
 	case c.FailedStarts >= MaxStartAttempts:
 		return LeftOut{Code: "start_failed", Reason: fmt.Sprintf("start: failed %d times: %s", c.FailedStarts, c.FailureReason)}, false
 	}
@@ -88,6 +95,21 @@ func startRefused(in PlanInput, c StartCandidate, holds []Hold) (LeftOut, bool) 
 		}
 	}
 	return LeftOut{}, true
+}
+
+func capText(in PlanInput, c StartCandidate) string {
+	_, text := in.Settings.CapReached(c.Use, true)
+	return text
+}
+
+// askAboutStart asks a person about a start that only one can bring forward.
+func askAboutStart(in PlanInput, c StartCandidate, code string, out *Planned) {
+	switch code {
+	case "start_failed":
+		askStartFailed(c, out)
+	case "cap":
+		out.Asks = append(out.Asks, askCap("", c.ID, capText(in, c)))
+	}
 }
 
 func pathsText(paths []string) string {

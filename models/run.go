@@ -154,4 +154,14 @@ type Turn struct {
 	Tokens     TokenUsage `json:"tokens" gorm:"embedded;embeddedPrefix:tokens_"`
 	LastItem   string     `json:"last_item"` // type of the last completed item
 	Items      int        `json:"items"`
+
+	Stale       TurnClock `json:"stale,omitempty"` // the clock that ran out; "" while none has
+	SignAt      time.Time `json:"-" gorm:"serializer:ms"`
+	WatchedFrom time.Time `json:"-" gorm:"serializer:ms"`
+	TotalFrom   time.Time `json:"-" gorm:"serializer:ms"`
+}
+
+// Times are what the turn's clocks go by.
+func (t Turn) Times() TurnTimes {
+	return TurnTimes{ProgressAt: t.ProgressAt, SignAt: t.SignAt, WatchedFrom: t.WatchedFrom, TotalFrom: t.TotalFrom}
 }

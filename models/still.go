@@ -80,6 +80,8 @@ type StillFacts struct {
 	Managed      bool       // by a node
 	TurnActive   bool       // a turn of the run goes on
 	RetryAt      *time.Time // when an open command or message is tried again; nil for at once
+	HeldCode     string     // what else its run waits for: usage_limit or breaker, "" for nothing
+	HeldReason   string     // the same for a person
 	MessageWhy   string     // why the message was not sent yet
 	WorkerAway   bool       // the node that would move it is silent
 	EngineAway   bool
@@ -155,6 +157,8 @@ func stillForMachine(f StillFacts, s *Still) {
 		s.because(StillEngineAway, "cox up", "Temporal does not answer the worker")
 	case f.MessageWhy != "":
 		s.because(StillMessage, "cox run logs "+f.RunID, "its message was not sent yet: %s", f.MessageWhy)
+	case f.HeldCode != "":
+		s.because(f.HeldCode, "", "%s", f.HeldReason)
 	case f.RetryAt != nil:
 		s.because(StillRetry, "", "tried again at %s", f.RetryAt.UTC().Format("15:04:05Z"))
 	case f.RunID == "" && f.Left == nil && f.Status.Startable():

@@ -97,6 +97,8 @@ const (
 	// ResumeTurnFailed: the turn ended in an error that may pass, such as a rate
 	// limit.
 	ResumeTurnFailed ResumeReason = "turn_failed"
+	// ResumeStalled: the turn was stopped because a clock of it ran out.
+	ResumeStalled ResumeReason = "stalled"
 	// ResumeAnswered: the questions about the run are answered.
 	ResumeAnswered ResumeReason = "answered"
 )
@@ -147,7 +149,7 @@ func (in ResumeInput) Validate() error {
 		return err
 	}
 	switch in.Reason {
-	case ResumeNoHandoff, ResumeTurnLost, ResumeTurnFailed:
+	case ResumeNoHandoff, ResumeTurnLost, ResumeTurnFailed, ResumeStalled:
 		return nil
 	case ResumeAnswered:
 		if len(in.Answers) == 0 {
@@ -155,7 +157,7 @@ func (in ResumeInput) Validate() error {
 		}
 		return validAnswers(in.Answers)
 	}
-	return models.Invalid("reason", "%q is not one of no_handoff, turn_lost, turn_failed, answered", in.Reason)
+	return models.Invalid("reason", "%q is not one of no_handoff, turn_lost, turn_failed, stalled, answered", in.Reason)
 }
 
 // SteerInput is a person's words into a run that is under way. They reach the

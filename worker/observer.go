@@ -13,8 +13,8 @@ import (
 	"coxswain/models/ledger/failpoint"
 )
 
-// flushInterval bounds how often the progress of a turn is written.
-const flushInterval = 5 * time.Second
+// flushInterval bounds how often what was heard of a turn is written.
+const flushInterval = models.ReportDelay / 2
 
 // observer writes what hosts report into the ledger. Starts, ends and answered
 // requests are written in order, one after the other; progress is collected in
@@ -53,7 +53,7 @@ func (o *observer) handler(host codex.Adapter) func(codex.Event) {
 				o.facts <- fact{host, e}
 			}
 			o.note(e)
-		case codex.EventProgress, codex.EventTokens:
+		case codex.EventProgress, codex.EventTokens, codex.EventSign:
 			o.note(e)
 		case codex.EventRateLimits:
 			o.limits(e)
@@ -72,12 +72,12 @@ func (o *observer) note(e codex.Event) {
 		r.Items, r.LastItem, r.Progress = r.Items+1, e.Item.Type, true
 		r.Seen = newest(append(r.Seen, seen(e)))
 	case codex.EventTokens:
-		total := models.TokenUsage{Input: e.Tokens.Input, Output: e.Tokens.Output, Total: e.Tokens.Total}
-		r.Progress = r.Progress || total != r.Tokens
-		r.Tokens = total
-	default:
+		r.Tokens = models.TokenUsage{Input: e.Tokens.Input, Output: e.Tokens.Output, Total: e.Tokens.Total}
+	case codex.EventProgress:
 		r.Progress = true
+	default: // a sign of life alone
 	}
+	r.Sign = true
 }
 
 func (o *observer) turn(e codex.Event) *ledger.TurnReport {
@@ -212,9 +212,9 @@ func (o *observer) moved() []ledger.TurnReport {
 	defer o.mu.Unlock()
 	var out []ledger.TurnReport
 	for _, r := range o.turns {
-		if r.TurnID != "" && r.Progress {
+		if r.TurnID != "" && r.Sign {
 			out = append(out, *r)
-			r.Progress, r.Limits, r.Seen = false, nil, nil
+			r.Progress, r.Sign, r.Limits, r.Seen = false, false, nil, nil
 		}
 	}
 	return out
@@ -236,7 +236,7 @@ func (o *observer) unwritten(r ledger.TurnReport) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := o.turns[r.ThreadID]; now != nil && now.TurnID == r.TurnID {
-		now.Seen, now.Progress = newest(append(r.Seen, now.Seen...)), true
+		now.Seen, now.Progress, now.Sign = newest(append(r.Seen, now.Seen...)), now.Progress || r.Progress, true
 	}
 }
 

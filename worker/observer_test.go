@@ -28,9 +28,12 @@ func TestTheObserverWritesWhatATurnDid(t *testing.T) {
 	}
 	host.send(codex.Event{Type: codex.EventItemCompleted, ThreadID: "th", TurnID: "tu", Item: codex.Item{ID: "i4", Type: "agentMessage", Text: "done"}})
 	o.flush(t.Context())
+	before, _ := r.turn("tu")
 	host.send(codex.Event{Type: codex.EventTokens, ThreadID: "th", TurnID: "tu", Tokens: codex.Tokens{Input: 5, Output: 6, Total: 11}})
-	if len(o.moved()) != 0 {
-		t.Error("unchanged token totals count as progress")
+	host.send(codex.Event{Type: codex.EventSign, ThreadID: "th", TurnID: "tu"})
+	o.flush(t.Context())
+	if after, _ := r.turn("tu"); !after.ProgressAt.Equal(before.ProgressAt) || after.SignAt.Equal(before.SignAt) {
+		t.Errorf("unchanged token totals and retries count as progress, or for nothing: %+v, %+v", before, after)
 	}
 	host.send(codex.Event{Type: codex.EventTurnEnded, ThreadID: "th", TurnID: "tu", Turn: codex.Turn{Status: codex.TurnCompleted}})
 	r.until("the end is not written", func() bool { turn, _ := r.turn("tu"); return turn.Status == models.TurnCompleted })

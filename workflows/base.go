@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"coxswain/activities"
+	"coxswain/models"
 	"coxswain/models/ledger"
 )
 
@@ -21,7 +22,7 @@ var (
 
 // Waits of the workflows.
 const (
-	nodeTTL         = time.Minute        // a node's heartbeat may be late by that much
+	nodeTTL         = models.NodeTTL     // a node's heartbeat may be late by that much
 	queueLimit      = nodeTTL * 2        // schedule-to-start of a node queue: TTL and a minute
 	effectTimeout   = 2 * time.Minute    // one attempt at an effect
 	longTimeout     = 30 * time.Minute   // the same for hooks and worktrees: each hook has its own limit, at most 10 minutes

@@ -178,11 +178,13 @@ type EventType string
 
 // The events of a host. Notifications that mean nothing to the ledger are not
 // delivered, but every other notification of something done in a turn counts as
-// EventProgress, at most once per turn and second; retries of the model do not.
+// EventProgress, at most once per turn and second; retries of the model are an
+// EventSign.
 const (
 	EventTurnStarted   EventType = "turn_started"
 	EventItemCompleted EventType = "item_completed"
 	EventProgress      EventType = "progress"
+	EventSign          EventType = "sign" // the turn lives, but nothing was done in it
 	EventTokens        EventType = "tokens"
 	EventRateLimits    EventType = "rate_limits"
 	EventTurnEnded     EventType = "turn_ended"

@@ -112,6 +112,9 @@ func (tx *Tx) settleQuestion(iv models.Intervention, response string, verdict mo
 			return e, err
 		}
 	}
+	if err := tx.pardon(iv); err != nil {
+		return e, err
+	}
 	return e, tx.goOn(iv)
 }
 

@@ -22,6 +22,7 @@ type AssignmentDetail struct {
 	Events        []models.Event        `json:"events"`
 	Interventions []models.Intervention `json:"interventions"`
 	Commands      []models.Command      `json:"commands"`
+	Held          []HeldRun             `json:"held"` // its runs that wait for a time
 }
 
 // CreateAssignment adds a ready assignment at revision 1. base, where given, must
@@ -165,7 +166,8 @@ func (l *Ledger) AssignmentDetail(ctx context.Context, id string) (AssignmentDet
 			return d, err
 		}
 	}
-	return d, nil
+	d.Held, err = l.Held(ctx, id)
+	return d, err
 }
 
 // where adds a condition unless its value is blank.

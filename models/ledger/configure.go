@@ -72,6 +72,9 @@ func (tx *Tx) setSettings(w models.Workspace, changed []models.SettingChange) (m
 	if _, err := tx.append(models.Event{WorkspaceID: w.ID, Type: models.EventWorkspaceConfigured, Payload: payload}); err != nil {
 		return w, err
 	}
+	if err := tx.releaseCaps(w); err != nil {
+		return w, err
+	}
 	return w, tx.wakeWorkspace(w.ID)
 }
 

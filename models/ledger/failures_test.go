@@ -190,6 +190,10 @@ func expiredClaimsAreNoticedOnce(t *testing.T, at place) {
 	c.create("a")
 	run := c.claimed(c.only(models.CommandStart), "th-1")
 	c.delivered("th-1", "tu-1")
+	_, err := c.l.ConfigureWorkspace(t.Context(), ledger.As(person), "w", ledger.WorkspaceChange{
+		Settings: map[string]string{"stall_timeout": "0", "turn_silence_timeout": "0", "turn_total_timeout": "0"},
+	})
+	c.ok(err)
 	next, err := c.l.NextDeadline(t.Context())
 	c.ok(err)
 	if next == nil || !next.Equal(run.LeaseExpiresAt) {

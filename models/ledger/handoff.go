@@ -35,6 +35,9 @@ func (tx *Tx) handOff(r HandoffRequest) (models.Event, error) {
 	if err != nil {
 		return none, err
 	}
+	if a, err = tx.calledAlive(a); err != nil {
+		return none, err
+	}
 	if err := handable(a); err != nil {
 		return none, err
 	}

@@ -161,6 +161,18 @@ func (tx *Tx) respond(id, response string) (models.Event, error) {
 	return tx.settleQuestion(iv, response, verdict)
 }
 
+// pardon lets an answer end what identical failures led to: for the team when it was
+// asked about, and for the assignment in any case.
+func (tx *Tx) pardon(iv models.Intervention) error {
+	if iv.AssignmentID != "" {
+		return tx.forgive(assignmentBreaker(iv.AssignmentID), "answered")
+	}
+	if iv.Kind != models.AskBreaker {
+		return nil
+	}
+	return tx.forgive(teamBreaker(iv.TeamID), "answered")
+}
+
 // mayAnswer refuses the run's own actor and integrators of other teams.
 func (tx *Tx) mayAnswer(iv models.Intervention) error {
 	b, err := tx.bound()
@@ -212,6 +224,9 @@ func (tx *Tx) goOn(iv models.Intervention) error {
 // restarts their deadlines.
 func (tx *Tx) resumeWaiting(r models.Run, a models.Assignment) error {
 	if _, err := tx.swap(&models.Run{}, map[string]any{"status": models.RunRunning, "updated_at": tx.ms()}, "id = ?", r.ID); err != nil {
+		return err
+	}
+	if err := tx.restartClocks(r.ID); err != nil {
 		return err
 	}
 	if a.ActiveRunID != r.ID {

@@ -102,6 +102,9 @@ func (tx *Tx) seeNode(id string) error {
 
 // adoptRuns gives the node's live runs one more lease.
 func (tx *Tx) adoptRuns(nodeID string) error {
+	if err := tx.watchFrom(nodeID); err != nil {
+		return err
+	}
 	var runs []models.Run
 	if err := tx.db.Where("node_id = ? AND ended_at IS NULL", nodeID).Find(&runs).Error; err != nil {
 		return err
@@ -124,29 +127,61 @@ func (tx *Tx) wakeNodeLoops(nodeID string) error {
 	return err
 }
 
-// BeatNode renews the node's own heartbeat, and the claims of its runs that wait
-// for a person, when a third of their life is over.
+// BeatNode renews the node's own heartbeat, and the claims of its runs when a third of
+// their life is over: of all but those whose turn is stalled. After a gap in the
+// heartbeat, as of a host that slept, all have one more life, and the clocks of their
+// turns count from now.
 func (l *Ledger) BeatNode(ctx context.Context, id string) error {
 	return l.transact(ctx, normal, systemPrincipal(), func(tx *Tx) error {
-		if _, err := tx.swap(&models.Node{}, map[string]any{"heartbeat_at": tx.ms()}, "id = ?", id); err != nil {
+		node, found, err := find[models.Node](tx.db, "id = ?", id)
+		if err != nil || !found {
 			return err
 		}
-		var waiting []models.Run
-		err := tx.db.Where("node_id = ? AND ended_at IS NULL AND status IN ('awaiting_human','awaiting_approval')", id).Find(&waiting).Error
-		if err != nil {
-			return err
-		}
-		for _, r := range waiting {
-			ttl, err := tx.teamTTL(r.TeamID)
-			if err == nil && r.LeaseExpiresAt.Sub(tx.Now) < ttl*2/3 {
-				err = tx.prolong(r)
-			}
-			if err != nil {
+		if tx.Now.Sub(node.HeartbeatAt) > models.NodeTTL {
+			if err := errors.Join(tx.adoptRuns(id), tx.wakeClock()); err != nil {
 				return err
 			}
 		}
-		return nil
+		if err := tx.renewRuns(id); err != nil {
+			return err
+		}
+		if _, err = tx.swap(&models.Node{}, map[string]any{"heartbeat_at": tx.ms()}, "id = ?", id); err != nil {
+			return err
+		}
+		return tx.tellExpired(node)
 	})
+}
+
+// tellExpired wakes the clock when this heartbeat is the first since a claim ended
+// that it did not renew: only now it counts as expired.
+func (tx *Tx) tellExpired(before models.Node) error {
+	_, ended, err := find[models.Run](tx.db, "node_id = ? AND ended_at IS NULL AND lease_expires_at <= ? AND lease_expires_at > ?",
+		before.ID, tx.ms(), before.HeartbeatAt.UnixMilli())
+	if err != nil || !ended {
+		return err
+	}
+	return tx.wakeClock()
+}
+
+// renewRuns renews the claims of a node's runs, except those whose turn is stalled and
+// no person is asked about yet. A claim that is over so is noticed by the clock.
+func (tx *Tx) renewRuns(nodeID string) error {
+	var runs []models.Run
+	err := tx.db.Where(`node_id = ? AND ended_at IS NULL AND (status IN ('awaiting_human','awaiting_approval')
+	  OR NOT EXISTS (SELECT 1 FROM turns t WHERE t.run_id = runs.id AND t.status = 'active' AND t.stale <> ''))`, nodeID).Order("id").Find(&runs).Error
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		ttl, err := tx.teamTTL(r.TeamID)
+		if err == nil && r.LeaseExpiresAt.Sub(tx.Now) < ttl*2/3 {
+			err = tx.prolong(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RecordProbe stores what an adapter said, marks the actors it serves, and, when

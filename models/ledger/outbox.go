@@ -48,7 +48,7 @@ func (tx *Tx) queueMessage(cmd models.Command, text string) error {
 	item = perhapsSent(item, cmd)
 	why, err := unwanted(tx.db, item, cmd)
 	if err == nil && why == "" && cmd.Type == models.CommandResume {
-		why, err = tx.turnUnderWay(cmd.RunID)
+		why, err = tx.overtaken(cmd)
 	}
 	if err != nil || why != "" {
 		return errors.Join(err, tx.closeCommand(cmd, models.CommandFailed, "not_wanted", why))
@@ -69,11 +69,19 @@ func (tx *Tx) queueMessage(cmd models.Command, text string) error {
 	return tx.closeCommand(cmd, models.CommandDone, "message_queued", "")
 }
 
-// turnUnderWay refuses a resume of a run that works already.
-func (tx *Tx) turnUnderWay(runID string) (string, error) {
-	_, active, err := find[models.Turn](tx.db, "run_id = ? AND status = 'active'", runID)
-	if active {
-		return "a turn is active", err
+// overtaken refuses a resume of a run that works already, and one that waited while a
+// later turn began and ended: what follows from that one is another command.
+func (tx *Tx) overtaken(cmd models.Command) (string, error) {
+	var last []models.Turn
+	if err := tx.db.Where("run_id = ?", cmd.RunID).Order("started_at DESC, id DESC").Limit(1).Find(&last).Error; err != nil || len(last) == 0 {
+		return "", err
+	}
+	if !last[0].Status.Ended() {
+		return "a turn is active", nil
+	}
+	_, ofTurn, err := find[models.Turn](tx.db, "id = ?", cmd.Cause)
+	if err == nil && ofTurn && last[0].ID != cmd.Cause {
+		return "a later turn has ended", nil
 	}
 	return "", err
 }

@@ -17,7 +17,9 @@ type planScope struct {
 	one  string // one assignment, or "" for the whole team
 	now  time.Time
 
-	starting bool // read nothing but what starts depend on
+	starting bool                  // read nothing but what starts depend on
+	used     map[string]models.Use // by assignment
+	parked   map[string]string     // reasons by breaker
 }
 
 // loadPlan reads the planner's input for a team, or for one assignment of it.
@@ -47,11 +49,29 @@ func loadStarts(db *gorm.DB, teamID string, now time.Time) (models.PlanInput, er
 	return planScope{db: db, team: team, ws: ws, now: now, starting: true}.load()
 }
 
+// holdsBack reads what holds work back apart from the work itself: the workspace's
+// settings, the account's limit and the failures so far.
+func (s *planScope) holdsBack(in *models.PlanInput) (err error) {
+	in.Settings = s.ws.Settings
+	if s.used, err = usage(s.db, s.team.ID, s.one); err != nil {
+		return err
+	}
+	if s.parked, err = parkedTexts(s.db, s.team.ID, s.now); err != nil {
+		return err
+	}
+	in.Parked = s.parked[teamBreaker(s.team.ID)]
+	in.HeldUntil, err = heldUntil(s.db, s.ws.NodeID, s.team.Loop.AdapterKind, s.now)
+	return err
+}
+
 func (s planScope) load() (models.PlanInput, error) {
 	team, ws := s.team, s.ws
 	in := models.PlanInput{
 		Now: s.now, WorkspaceID: ws.ID, TeamID: team.ID, OneAssignment: s.one, Loop: team.Loop, Pause: team.Pause, NodeID: ws.NodeID,
 		OnlyLive: s.one != "" || !team.Loop.Enabled || team.Status != models.StatusActive || ws.Status != models.StatusActive,
+	}
+	if err := s.holdsBack(&in); err != nil { // before the methods below bind their copy of s
+		return in, err
 	}
 	loads := []func(*models.PlanInput) error{s.node, s.capacity, s.starts, s.holds}
 	if !s.starting {
@@ -154,6 +174,7 @@ func (s planScope) starts(in *models.PlanInput) error {
 			ID: r.ID, Revision: r.Revision, Status: r.Status, AllowedPaths: r.AllowedPaths, Target: targetOf(r),
 			Blockers: facts.blockers[r.ID], RunOpen: facts.busy[r.ID], OnThread: facts.threads[r.ID], Asked: facts.asked[r.ID], Deferred: r.Deferred,
 			FailedStarts: f.Count, LastFailure: time.UnixMilli(f.LastAt).UTC(), FailureReason: f.Reason,
+			Parked: s.parked[assignmentBreaker(r.ID)], Use: s.used[r.ID],
 		})
 	}
 	return nil
@@ -202,7 +223,7 @@ func (s planScope) startFacts() (startFacts, error) {
 	  AND thread_id <> '' AND adapter_kind = ?`, s.team.ID, s.team.Loop.AdapterKind); err != nil {
 		return f, err
 	}
-	if err := s.mark(f.asked, `SELECT assignment_id FROM interventions WHERE team_id = ? AND kind = 'start_failed' AND status = 'open'`, s.team.ID); err != nil {
+	if err := s.mark(f.asked, `SELECT assignment_id FROM interventions WHERE team_id = ? AND kind IN ('start_failed','cap_reached') AND status = 'open'`, s.team.ID); err != nil {
 		return f, err
 	}
 	var failed []failure

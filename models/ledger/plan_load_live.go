@@ -36,7 +36,7 @@ func (s planScope) liveRun(r models.Run) (models.LiveRun, error) {
 	if err != nil {
 		return live, err
 	}
-	live.Revision = a.Revision
+	live.Revision, live.Use, live.Parked = a.Revision, s.used[r.AssignmentID], s.parked[assignmentBreaker(r.AssignmentID)]
 	if live.Busy, live.Steered, err = s.busy(r); err != nil {
 		return live, err
 	}
@@ -102,21 +102,29 @@ func (s planScope) turns(r models.Run, answered models.Event, live *models.LiveR
 	}
 	if len(rows) > 0 {
 		live.LastTurn, live.TurnActive = &rows[0], !rows[0].Status.Ended()
+		live.Stale = staleText(rows[0], s.ws.Settings)
 	}
 	if answered.ID != "" && (len(rows) == 0 || !rows[0].StartedAt.After(answered.CreatedAt)) {
 		live.AnswerEventID = answered.ID
 	}
-	live.LostInRow = streak(rows, answered.CreatedAt, models.TurnLost, models.TurnInterrupted)
-	live.FailedInRow = streak(rows, answered.CreatedAt, models.TurnFailed, models.TurnFailed)
+	cleared, err := lastEvent(s.db, "assignment_id = ? AND type = ?", r.AssignmentID, models.EventBreakerCleared)
+	if err != nil {
+		return err
+	}
+	since := later(answered.CreatedAt, cleared.CreatedAt) // what failed before was forgiven
+	cut := func(t models.Turn) bool { return t.Status == models.TurnLost || t.Status == models.TurnInterrupted }
+	live.LostInRow = streak(rows, since, func(t models.Turn) bool { return cut(t) && t.Stale == "" })
+	live.StalledInRow = streak(rows, since, func(t models.Turn) bool { return cut(t) && t.Stale != "" })
+	live.FailedInRow = streak(rows, since, func(t models.Turn) bool { return t.Status == models.TurnFailed })
 	return nil
 }
 
-// streak counts the newest turns that ended in one of two ways, down to the time
-// of the last answer.
-func streak(newestFirst []models.Turn, since time.Time, a, b models.TurnStatus) int {
+// streak counts the newest turns that ended in one way, down to the time of the last
+// answer.
+func streak(newestFirst []models.Turn, since time.Time, so func(models.Turn) bool) int {
 	n := 0
 	for _, t := range newestFirst {
-		if t.Status != a && t.Status != b || t.StartedAt.Before(since) {
+		if !so(t) || t.StartedAt.Before(since) {
 			break
 		}
 		n++

@@ -20,6 +20,7 @@ type Status struct {
 	Interventions []models.Intervention `json:"interventions"` // open questions
 	Deferred      []Deferred            `json:"deferred"`
 	Still         []models.Still        `json:"still"` // everything that does not move, with its one reason
+	Held          []HeldRun             `json:"held"`  // runs that wait for a time
 	Pending       Pending               `json:"pending"`
 	Dirty         []DirtyScope          `json:"dirty"`
 }
@@ -71,6 +72,7 @@ func (l *Ledger) Status(ctx context.Context, sight Sight) (Status, error) {
 			return db.Table("assignments").Select("id AS assignment_id, team_id, deferred_reason AS reason").
 				Where("deferred_reason <> '' AND status IN ('ready','needs_fix')").Order("id").Find(&s.Deferred).Error
 		},
+		func() (err error) { s.Held, err = l.Held(ctx, ""); return err },
 		func() error { return l.standing(ctx, &s, sight) },
 		func() error { s.crowdedOut(); return nil },
 		func() error {

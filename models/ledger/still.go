@@ -26,6 +26,7 @@ type stillLook struct {
 	runs     map[string]models.Run // open ones by assignment
 	active   map[string]bool       // runs with an active turn
 	retry    map[string]*time.Time // by assignment
+	held     map[string]HeldRun    // by assignment
 	unsent   map[string]string     // by run
 	silent   map[string]bool       // nodes
 	nodeOf   map[string]string     // by workspace
@@ -41,7 +42,7 @@ type stillRow struct {
 func (l *Ledger) standing(ctx context.Context, s *Status, sight Sight) error {
 	k := stillLook{
 		db: l.read(ctx), teams: map[string]models.Team{}, left: map[string]*models.LeftOut{}, asked: map[string]*models.Intervention{},
-		runs: map[string]models.Run{}, active: map[string]bool{}, retry: map[string]*time.Time{}, unsent: map[string]string{},
+		runs: map[string]models.Run{}, active: map[string]bool{}, retry: map[string]*time.Time{}, held: map[string]HeldRun{}, unsent: map[string]string{},
 		silent: map[string]bool{}, nodeOf: map[string]string{},
 	}
 	for _, load := range []func() error{
@@ -84,6 +85,9 @@ func (k *stillLook) assignments() error {
 func (k *stillLook) live(s *Status) error {
 	for _, r := range s.Runs {
 		k.runs[r.AssignmentID] = r
+	}
+	for _, h := range s.Held {
+		k.held[h.AssignmentID] = h
 	}
 	for i, q := range s.Interventions {
 		if q.AssignmentID != "" && q.Kind != models.AskReviewIgnored && k.asked[q.AssignmentID] == nil {
@@ -183,7 +187,8 @@ func (k *stillLook) reasons() []models.Still {
 		s, still := models.WhyStill(models.StillFacts{
 			AssignmentID: r.ID, TeamID: r.TeamID, Status: r.Status, Pause: k.teams[r.TeamID].Pause, Question: k.asked[r.ID],
 			Reviewer: k.teams[r.TeamID].OwnerActorID, HandoffID: r.HandoffEventID, Left: k.left[r.ID], RunID: run.ID, Managed: run.BindingID != "",
-			TurnActive: k.active[run.ID], RetryAt: k.retry[r.ID], MessageWhy: k.unsent[run.ID], WorkerAway: silent || !known, EngineAway: k.engineAt != nil,
+			TurnActive: k.active[run.ID], RetryAt: k.retry[r.ID], MessageWhy: k.unsent[run.ID],
+			HeldCode: k.held[r.ID].Code, HeldReason: k.held[r.ID].Reason, WorkerAway: silent || !known, EngineAway: k.engineAt != nil,
 		})
 		if still {
 			out = append(out, s)

@@ -20,7 +20,8 @@ type TurnReport struct {
 	Items     int
 	Tokens    models.TokenUsage // absolute totals of the thread; zero when none were seen
 	Limits    map[string]any    // the last rate limits, nil when none were seen
-	Progress  bool              // anything happened since the last report
+	Progress  bool              // anything happened since the last report; tokens alone are compared by the ledger
+	Sign      bool              // anything was heard of the turn, progress or not
 	Seen      []SeenItem        // what was finished since the last report, oldest first
 }
 
@@ -59,7 +60,7 @@ func (tx *Tx) turnStarted(b models.Binding, r TurnReport) error {
 	}
 	turn := models.Turn{
 		ID: r.TurnID, ThreadID: r.ThreadID, BindingID: b.ID, Generation: b.Generation, RunID: run.ID, CauseID: r.CauseID,
-		Status: models.TurnActive, StartedAt: tx.Now, ProgressAt: tx.Now,
+		Status: models.TurnActive, StartedAt: tx.Now, ProgressAt: tx.Now, SignAt: tx.Now, WatchedFrom: tx.Now, TotalFrom: tx.Now,
 	}
 	if err := tx.insert(&turn); err != nil {
 		return err
@@ -114,12 +115,7 @@ func (tx *Tx) cursor(runID string, patch map[string]any) error {
 func (l *Ledger) TurnProgress(ctx context.Context, r TurnReport) error {
 	lines := summaries(r.Seen)
 	return l.onThread(ctx, normal, r.ThreadID, func(tx *Tx, b models.Binding) error {
-		columns := map[string]any{"items": r.Items, "last_item": r.LastItem, "progress_at": tx.ms()}
-		putTokens(columns, r.Tokens)
-		active, err := tx.swap(&models.Turn{}, columns, "id = ? AND status = 'active'", r.TurnID)
-		if err == nil && !active {
-			err = tx.learnTokens(r)
-		}
+		progressed, err := tx.heard(r)
 		if err != nil {
 			return err
 		}
@@ -127,11 +123,42 @@ func (l *Ledger) TurnProgress(ctx context.Context, r TurnReport) error {
 		if err != nil || run.ID == "" {
 			return err
 		}
-		if err := errors.Join(tx.runUsage(run, r), tx.keepItems(run.ID, lines)); err != nil {
+		if err := errors.Join(tx.runUsage(run, r), tx.keepItems(run.ID, lines)); err != nil || !progressed {
+			return err
+		}
+		if run, err = get[models.Run](tx.db, "run", run.ID); err != nil { // a revived one goes on
 			return err
 		}
 		return tx.prolong(run)
 	})
+}
+
+// heard writes what was heard of an active turn and tells whether it progressed: by
+// items, or by a token total that changed. A stalled turn that progresses is revived.
+func (tx *Tx) heard(r TurnReport) (progressed bool, err error) {
+	turn, found, err := find[models.Turn](tx.db, "id = ?", r.TurnID)
+	if err != nil || !found {
+		return false, err
+	}
+	if turn.Status.Ended() {
+		return false, tx.learnTokens(r)
+	}
+	progressed = r.Progress || r.Tokens.Total > 0 && r.Tokens.Total != turn.Tokens.Total
+	columns := map[string]any{"sign_at": tx.ms()}
+	if r.Items > 0 {
+		columns["items"], columns["last_item"] = r.Items, r.LastItem
+	}
+	if progressed {
+		columns["progress_at"] = tx.ms()
+	}
+	putTokens(columns, r.Tokens)
+	if _, err := tx.swap(&models.Turn{}, columns, "id = ?", r.TurnID); err != nil {
+		return progressed, err
+	}
+	if turn.Stale == models.ClockSilence || turn.Stale == models.ClockStall && progressed {
+		err = tx.revive(turn)
+	}
+	return progressed, err
 }
 
 // learnTokens fills in the totals of a turn that was recorded as ended without any,
@@ -187,11 +214,19 @@ func (tx *Tx) runUsage(run models.Run, r TurnReport) error {
 	return err
 }
 
-// prolong renews a live run's claim and task because its turn progresses or its
-// node came back.
+// prolong renews a run's claim and task because its turn progresses or its node came
+// back. A run that is only starting has no claim yet, and one that was handed off none
+// any more, but both have a task.
 func (tx *Tx) prolong(run models.Run) error {
-	if run.Status.Terminal() || run.Status == models.RunStarting {
-		return nil
+	if run.Status == models.RunStarting || run.Status.Terminal() {
+		until, err := tx.renewal(run, models.Assignment{TeamID: run.TeamID})
+		if err != nil {
+			return err
+		}
+		if _, err := tx.swap(&models.Run{}, map[string]any{"lease_expires_at": until.UnixMilli()}, "id = ?", run.ID); err != nil {
+			return err
+		}
+		return tx.keepTask(run.ID, until)
 	}
 	if err := tx.renew(run, models.Assignment{ID: run.AssignmentID, TeamID: run.TeamID}); err != nil {
 		return err

@@ -31,6 +31,9 @@ func (l *Ledger) EndTurn(ctx context.Context, r TurnReport) error {
 		if err := errors.Join(tx.keepItems(run.ID, lines), tx.recordEnd(b, turn, run, r), tx.endRequests(run, turn.ID, r.Status)); err != nil {
 			return err
 		}
+		if err := tx.afterOutcome(b, turn, run, r); err != nil {
+			return err
+		}
 		if run.ID != "" && run.ID == turn.RunID && run.Status.Terminal() && run.Status != models.RunCancelled && run.Status != models.RunSuperseded {
 			if err := tx.finishRun(run.ID, "", "handed off"); err != nil {
 				return err

@@ -35,6 +35,7 @@ func (h *Host) notification(method string, params json.RawMessage) {
 		h.report(method, params, now)
 	case "warning", "configWarning", "deprecationNotice", "error":
 		h.log.Warn("codex", "notice", method, "text", cut(string(params), 500))
+		h.sign(params, now)
 	case "serverRequest/resolved":
 		h.resolved(params, now)
 	case "rawResponseItem/completed":
@@ -83,6 +84,14 @@ func (h *Host) report(method string, params json.RawMessage, now time.Time) {
 		e.Type = codex.EventThreadClosed
 	}
 	h.hub.emit(e)
+}
+
+// sign reports that a turn lives, when a notice is about one.
+func (h *Host) sign(params json.RawMessage, now time.Time) {
+	var n note
+	if json.Unmarshal(params, &n) == nil && n.ThreadID != "" && n.TurnID != "" {
+		h.hub.emit(codex.Event{Type: codex.EventSign, ThreadID: n.ThreadID, TurnID: n.TurnID, At: now})
+	}
 }
 
 // progress reports that something happened in a turn, at most once per turn and

@@ -78,7 +78,7 @@ func (h *hub) emit(e codex.Event) {
 			continue
 		default:
 		}
-		if e.Type == codex.EventProgress {
+		if e.Type == codex.EventProgress || e.Type == codex.EventSign {
 			continue // the queue holds proof of progress already
 		}
 		select {

@@ -133,7 +133,7 @@ func assignmentShow(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	doc := fields{"assignment": d.Assignment, "runs": d.Runs, "events": d.Events, "interventions": d.Interventions, "commands": d.Commands}
+	doc := fields{"assignment": d.Assignment, "runs": d.Runs, "events": d.Events, "interventions": d.Interventions, "commands": d.Commands, "held": d.Held}
 	return in.answer(doc, func(p *printer) { p.assignment(d) })
 }
 
@@ -143,6 +143,9 @@ func (p *printer) assignment(d ledger.AssignmentDetail) {
 		"workspace", s.WorkspaceID, "team", s.TeamID, "worker", s.TargetActorID(), "claimed by", s.ClaimedBy, "claim ends", s.LeaseExpiresAt,
 		"paths", s.AllowedPaths, "depends on", s.DependsOn, "handoff", s.HandoffEventID, "superseded by", s.SupersededBy,
 		"created by", s.CreatedBy, "created", s.CreatedAt, "completed", s.CompletedAt)
+	for _, h := range d.Held {
+		p.line("held: %s", h.Reason)
+	}
 	for _, ref := range s.ContextRefs() {
 		p.line("read first: %s %s", ref.Path, show(ref.Read))
 	}

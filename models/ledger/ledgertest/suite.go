@@ -18,7 +18,7 @@ func Suite(t *testing.T, open Opener) {
 		dependentTests(), loopTests(), pauseTests(), alertTests(), interventionTests(), managedTests(), secretTests(), textTests(), requestTests(), contentionTests(), planTests(),
 		briefTests(), attentionTests(), snapshotTests(),
 		interruptTests(), steerTests(), runLogTests(), inboxTests(), lagTests(),
-		settingsTests(), worktreeTests(), approvalTests(),
+		settingsTests(), worktreeTests(), approvalTests(), clockTests(), holdTests(),
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(newEnv(t, open)) })
