@@ -134,9 +134,22 @@ var tellingNames = []struct {
 	part  string
 	class RiskClass
 }{
-	{"deploy", RiskDeployment}, {"release", RiskDeployment}, {"rollout", RiskDeployment}, {"rollback", RiskDeployment}, {"provision", RiskDeployment}, {"migrate", RiskDeployment},
-	{"publish", RiskRegistry}, {"push", RiskPush}, {"secret", RiskSecret}, {"rotate", RiskSecret},
-	{"destroy", RiskDestructive}, {"clean", RiskDestructive}, {"purge", RiskDestructive}, {"delete", RiskDestructive}, {"wipe", RiskDestructive}, {"uninstall", RiskDestructive},
+	{"deploy", RiskDeployment},
+	{"release", RiskDeployment},
+	{"rollout", RiskDeployment},
+	{"rollback", RiskDeployment},
+	{"provision", RiskDeployment},
+	{"migrate", RiskDeployment},
+	{"publish", RiskRegistry},
+	{"push", RiskPush},
+	{"secret", RiskSecret},
+	{"rotate", RiskSecret},
+	{"destroy", RiskDestructive},
+	{"clean", RiskDestructive},
+	{"purge", RiskDestructive},
+	{"delete", RiskDestructive},
+	{"wipe", RiskDestructive},
+	{"uninstall", RiskDestructive},
 }
 
 // nameSet makes a set of program names.
