@@ -28,16 +28,28 @@ func (r *rig) covered() activities.Look {
 	return activities.Look{Generation: g}
 }
 
+// claimsOnly switches the clocks of turns off.
+func (r *rig) claimsOnly() {
+	r.Helper()
+	_, err := r.l.ConfigureWorkspace(r.Context(), ledger.As(person), "w", ledger.WorkspaceChange{
+		Settings: map[string]string{"stall_timeout": "0", "turn_silence_timeout": "0", "turn_total_timeout": "0"},
+	})
+	r.ok(err)
+}
+
+// The node is away from the start, which gives its claim one minute and one more life
+// from its last heartbeat.
 func TestTheClockReconcilesAtTheEarliestDeadline(t *testing.T) {
 	r := newRig(t, func(s *models.LoopSettings) { s.RunLeaseTTLSeconds = 600 })
+	r.claimsOnly()
 	r.create("a")
 	r.claimed(r.planned(models.CommandStart), "th", "tu")
-	r.quiet(9*time.Minute+59*time.Second, func() {
+	r.quiet(10*time.Minute+59*time.Second, func() {
 		if n := r.staleEvents(); n != 0 {
 			t.Errorf("%d stale runs before the deadline", n)
 		}
 	})
-	r.quiet(10*time.Minute+time.Second, func() {
+	r.quiet(11*time.Minute+time.Second, func() {
 		if n := r.staleEvents(); n != 1 {
 			t.Errorf("%d stale runs after the deadline", n)
 		}
@@ -63,6 +75,7 @@ func TestTheClockWithoutDeadlinesSetsNoTimer(t *testing.T) {
 
 func TestANewDeadlineWakesTheClock(t *testing.T) {
 	r := newRig(t, func(s *models.LoopSettings) { s.RunLeaseTTLSeconds = 60 })
+	r.claimsOnly()
 	r.at(5*time.Minute, func() { r.create("a"); r.claimed(r.planned(models.CommandStart), "th", "tu") })
 	r.stopAt(2 * time.Hour)
 	r.stopped(workflows.Clock, "", ledger.ClockWorkflow())
@@ -79,6 +92,29 @@ func TestAFarDeadlineIsReachedInSteps(t *testing.T) {
 	r.stopAt(8 * day)
 	r.stopped(workflows.Clock, "", ledger.ClockWorkflow())
 	r.wantTimers(7*day, 3*day)
+}
+
+// A turn without progress is noticed at its limit, by one timer, whatever claims say.
+func TestTheClockNoticesAStalledTurn(t *testing.T) {
+	r := newRig(t, nil)
+	r.create("a")
+	r.claimed(r.planned(models.CommandStart), "th", "tu")
+	limit := models.DefaultWorkspaceSettings().StallTimeout.Duration() + models.ReportDelay
+	r.quiet(limit-time.Second, func() {
+		if n := r.staleEvents(); n != 0 {
+			t.Errorf("%d stale events before the limit", n)
+		}
+	})
+	r.quiet(limit+time.Second, func() {
+		if n := r.staleEvents(); n != 1 {
+			t.Errorf("%d stale events after the limit", n)
+		}
+	})
+	r.stopAt(10 * time.Minute)
+	r.stopped(workflows.Clock, "", ledger.ClockWorkflow())
+	if n := r.staleEvents(); n != 1 {
+		t.Errorf("%d stale events of one stall", n)
+	}
 }
 
 // A deadline that has passed already must not make a loop without a pause.
