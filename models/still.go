@@ -12,12 +12,20 @@ type StillReason struct {
 	Next    string // what a person may do, "" for wait
 }
 
-// The codes of reasons that do not come from the planner's left out starts.
+// The codes of reasons that are used by name. Those of the planner's left out starts
+// are the same words.
 const (
 	StillNoWorker   = "no_worker"
 	StillEngineAway = "engine_away"
 	StillStopped    = "stopped"
 	StillQuestion   = "question"
+	StillApproval   = "approval"
+	StillBreaker    = "breaker"
+	StillCap        = "cap"
+	StillUsageLimit = "usage_limit"
+	StillLoopOff    = "loop_off"
+	StillPaused     = "paused"
+	StillAdapter    = "adapter"
 	StillUnasked    = "unasked"
 	StillReview     = "review"
 	StillRetry      = "retry"
@@ -31,6 +39,7 @@ const (
 func StillReasons() []StillReason {
 	return []StillReason{
 		{StillQuestion, "a question about it waits for a person", `cox intervention respond --response "…" ID`},
+		{StillApproval, "its agent asks a person for leave", "cox intervention respond --accept ID, or --decline"},
 		{StillUnasked, "it waits for a person whom nobody asked", `cox assignment cancel --reason "…" ID, or cox run logs ID`},
 		{StillStopped, "a person stopped its team", "cox resume"},
 		{StillReview, "its handoff waits for a decision", "cox review accept ID"},
@@ -38,13 +47,13 @@ func StillReasons() []StillReason {
 		{"run_open", "an earlier run or command of it has not ended", ""},
 		{"start_failed", "its start failed too often", `cox intervention respond --response "…" ID`},
 		{"back_off", "its start failed and is tried again at a time", ""},
-		{"usage_limit", "the account's usage limit holds it until its reset", ""},
-		{"breaker", "it, or its team, was parked after identical failures", "cox inbox"},
-		{"cap", "it has used up what its workspace allows one assignment", "cox inbox"},
+		{StillUsageLimit, "the account's usage limit holds it until its reset", ""},
+		{StillBreaker, "it, or its team, was parked after identical failures", "cox inbox"},
+		{StillCap, "it has used up what its workspace allows one assignment", "cox inbox"},
 		{"path", "other work holds paths that it needs", ""},
-		{"paused", "a person paused its loop", "cox loop resume"},
-		{"loop_off", "the loop of its team is off", "cox loop"},
-		{"adapter", "the adapter cannot be had, or was not asked yet", "cox doctor"},
+		{StillPaused, "a person paused its loop", "cox loop resume"},
+		{StillLoopOff, "the loop of its team is off", "cox loop"},
+		{StillAdapter, "the adapter cannot be had, or was not asked yet", "cox doctor"},
 		{"capacity", "every run of the node, the workspace or the team is taken", ""},
 		{StillNoWorker, "no worker of its node runs", "cox up"},
 		{StillEngineAway, "Temporal does not answer the worker", "cox up"},
@@ -111,7 +120,8 @@ func (s *Still) because(code, next, format string, args ...any) {
 func stillForPerson(f StillFacts, s *Still) {
 	switch {
 	case f.Question != nil:
-		s.because(StillQuestion, "cox intervention respond --response \"…\" "+f.Question.ID, "waits for a person (%s): %s", f.Question.Kind, f.Question.Prompt)
+		q := f.Question
+		s.because(codeOfQuestion(q.Kind), "cox "+HowToAnswer(q.Kind, q.ID), "waits for a person (%s): %s", q.Kind, q.Prompt)
 	case f.Status == AssignmentAwaitingHuman || f.Status == AssignmentAwaitingApproval:
 		s.because(StillUnasked, "cox assignment show "+f.AssignmentID, "waits for a person, and no question about it is open")
 	case f.Pause.Stopped() && !f.TurnActive:
@@ -121,6 +131,20 @@ func stillForPerson(f StillFacts, s *Still) {
 	}
 }
 
+// codeOfQuestion tells an agent's request, a cap and a tripped breaker from every other
+// question.
+func codeOfQuestion(kind string) string {
+	switch kind {
+	case InterventionApproval:
+		return StillApproval
+	case AskCap:
+		return StillCap
+	case AskBreaker:
+		return StillBreaker
+	}
+	return StillQuestion
+}
+
 // stillForStart says why the planner does not start it.
 func stillForStart(f StillFacts, s *Still) {
 	if f.Left == nil || f.RunID != "" {
@@ -128,15 +152,20 @@ func stillForStart(f StillFacts, s *Still) {
 	}
 	next := ""
 	switch f.Left.Code {
-	case "dependency", "run_open", "start_failed":
+	case "run_open":
+		if f.WorkerAway || f.EngineAway || f.RetryAt != nil {
+			return // which is why what is open does not end
+		}
 		next = "cox assignment show " + f.AssignmentID
-	case "paused":
+	case "dependency", "start_failed":
+		next = "cox assignment show " + f.AssignmentID
+	case StillPaused:
 		next = f.Pause.Next(f.TeamID)
-	case "loop_off":
+	case StillLoopOff:
 		next = "cox loop --team " + f.TeamID
-	case "breaker", "cap":
+	case StillBreaker, StillCap:
 		next = "cox inbox"
-	case "adapter":
+	case StillAdapter:
 		next = "cox doctor"
 		if f.WorkerAway {
 			return // which is why it was not asked
@@ -158,7 +187,11 @@ func stillForMachine(f StillFacts, s *Still) {
 	case f.MessageWhy != "":
 		s.because(StillMessage, "cox run logs "+f.RunID, "its message was not sent yet: %s", f.MessageWhy)
 	case f.HeldCode != "":
-		s.because(f.HeldCode, "", "%s", f.HeldReason)
+		next := ""
+		if f.HeldCode == StillBreaker {
+			next = "cox inbox"
+		}
+		s.because(f.HeldCode, next, "%s", f.HeldReason)
 	case f.RetryAt != nil:
 		s.because(StillRetry, "", "tried again at %s", f.RetryAt.UTC().Format("15:04:05Z"))
 	case f.RunID == "" && f.Left == nil && f.Status.Startable():

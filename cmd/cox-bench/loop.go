@@ -20,7 +20,7 @@ func (b *bench) loop(ctx context.Context) (rows []row, err error) {
 	}
 	idleWorker, _ := memoryMB(s.worker.PID())
 	for _, part := range []func(context.Context) ([]row, error){
-		s.latency, s.history, func(ctx context.Context) ([]row, error) { return s.memory(ctx, idleWorker) }, s.server, s.recovery,
+		s.latency, s.history, func(ctx context.Context) ([]row, error) { return s.memory(ctx, idleWorker) }, s.server, s.recovery, s.stopAll,
 	} {
 		more, err := part(ctx)
 		if rows = append(rows, more...); err != nil {

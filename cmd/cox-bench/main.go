@@ -76,6 +76,7 @@ type scale struct {
 	starts      int // of the process
 	idleStarts  int // assignments created while the loop is idle
 	runs        int // active at a time
+	liveRuns    int // while the status is read
 	events      int // streamed by all of them
 
 	awayCommands int           // while Temporal hangs
@@ -86,14 +87,14 @@ type scale struct {
 func fullScale() scale {
 	return scale{
 		calls: 500, contention: 10 * time.Second, processes: []int{16, 64}, assignments: 10_000, edges: 5_000,
-		repeats: 15, starts: 30, idleStarts: 12, runs: 12, awayCommands: 50, outageFor: time.Minute, wakeups: 20_000, events: 1_000_000,
+		repeats: 15, starts: 30, idleStarts: 12, runs: 12, liveRuns: 50, awayCommands: 50, outageFor: time.Minute, wakeups: 20_000, events: 1_000_000,
 	}
 }
 
 func tinyScale() scale {
 	return scale{
 		calls: 5, contention: 200 * time.Millisecond, processes: []int{2}, assignments: 50, edges: 20, repeats: 3,
-		starts: 3, idleStarts: 2, runs: 2, awayCommands: 4, outageFor: 6 * time.Second, wakeups: 300, events: 3 * streamBatch,
+		starts: 3, idleStarts: 2, runs: 2, liveRuns: 2, awayCommands: 4, outageFor: 6 * time.Second, wakeups: 300, events: 3 * streamBatch,
 	}
 }
 
@@ -122,6 +123,7 @@ func measures() []measure {
 		{"postgres", (*bench).server},
 		{"queries", (*bench).queries},
 		{"process", (*bench).process},
+		{"status", (*bench).status},
 		{"stream", (*bench).stream},
 		{"loop", (*bench).loop},
 		{"outage", (*bench).outage},

@@ -43,7 +43,23 @@ func (b *bench) process(ctx context.Context) ([]row, error) {
 
 // starts50 runs one command line again and again.
 func (b *bench) starts50(ctx context.Context, name string, args []string) ([]row, error) {
-	var wall, cpu, nothing samples
+	wall, detail, err := b.wall(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	peak, err := b.peakMB(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return []row{
+		atMost(name+", process start to exit, p50", ms(wall.p50()), "ms", 50, detail),
+		atMost(name+", peak memory", peak, "MB", 40, nil),
+	}, nil
+}
+
+// wall times one command line from start to exit, beside a process that does nothing.
+func (b *bench) wall(ctx context.Context, args []string) (wall samples, detail map[string]any, err error) {
+	var cpu, nothing samples
 	for n := range b.starts + 2 {
 		if n == 2 {
 			wall, cpu, nothing = nil, nil, nil // the first ones fill the page cache
@@ -59,24 +75,17 @@ func (b *bench) starts50(ctx context.Context, name string, args []string) ([]row
 			return err
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		cpu = append(cpu, state.UserTime()+state.SystemTime())
 		if err := timed(&nothing, func() error { return exec.CommandContext(ctx, "true").Run() }); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	peak, err := b.peakMB(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	detail := wall.detail()
+	detail = wall.detail()
 	detail["cpu_p50_ms"], detail["cpu_min_ms"] = ms(cpu.p50()), ms(cpu.quantile(0))
 	detail["process_that_does_nothing_p50_ms"] = ms(nothing.p50()) // what the machine asks for any process now
-	return []row{
-		atMost(name+", process start to exit, p50", ms(wall.p50()), "ms", 50, detail),
-		atMost(name+", peak memory", peak, "MB", 40, nil),
-	}, nil
+	return wall, detail, nil
 }
 
 // peakMB is the most memory that the command had, of a few runs. What wait4 tells
@@ -120,9 +129,14 @@ func (b *bench) stateDir() string { return filepath.Join(b.dir, "state") }
 
 // until waits for a condition.
 func until(ctx context.Context, limit time.Duration, what string, fn func() (bool, error)) error {
+	return untilEvery(ctx, 100*time.Millisecond, limit, what, fn)
+}
+
+// untilEvery is until with its own pause between two looks.
+func untilEvery(ctx context.Context, pause, limit time.Duration, what string, fn func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
 		done, err := fn()

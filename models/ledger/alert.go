@@ -190,26 +190,28 @@ func (l *Ledger) peopleFacts(ctx context.Context, nodeID string, ours map[string
 		if !ours[e.TeamID] || e.TeamID == "" && e.NodeID != nodeID {
 			continue
 		}
-		about := first(e.AssignmentID, e.NodeID)
+		about := first(e.AssignmentID, e.NodeID, e.TeamID)
 		summary := string(e.Kind) + " " + about + ": " + clip(e.Summary)
 		out = append(out, models.AlertFact{Kind: models.AlertNeedsYou, Subject: e.ID, Summary: summary})
-		if e.Kind == models.InboxRecovery && e.AssignmentID != "" && e.Reason != models.InterventionStopped {
+		gaveUp := e.AssignmentID != "" || e.Reason == models.AskBreaker // the latter also for a whole team
+		if e.Kind == models.InboxRecovery && gaveUp && e.Reason != models.InterventionStopped {
 			out = append(out, models.AlertFact{Kind: models.AlertParked, Subject: e.ID, Summary: about + " is parked: " + clip(e.Summary)})
 		}
 	}
 	return out, nil
 }
 
-// limitFacts tells whether a usage limit holds live runs of the node, by adapter.
+// limitFacts tells which accounts of the node are held until their usage limit is
+// reset, by adapter.
 func (l *Ledger) limitFacts(ctx context.Context, nodeID string) ([]models.AlertFact, error) {
-	var kinds []string
-	err := l.read(ctx).Raw(`SELECT DISTINCT b.adapter_kind FROM runs r JOIN bindings b ON b.id = r.binding_id
-	  JOIN turns t ON t.run_id = r.id AND t.status = 'failed' AND t.error_kind = 'usage_limit'
-	  WHERE r.ended_at IS NULL AND r.node_id = ? AND NOT EXISTS (SELECT 1 FROM turns n WHERE n.run_id = r.id AND n.started_at > t.started_at)
-	  ORDER BY b.adapter_kind`, nodeID).Scan(&kinds).Error
-	out := make([]models.AlertFact, 0, len(kinds))
-	for _, kind := range kinds {
-		out = append(out, models.AlertFact{Kind: models.AlertLimitHit, Subject: kind, Summary: "the usage limit of " + kind + " holds work back"})
+	var rows []account
+	err := l.read(ctx).Where("node_id = ? AND held_until > ?", nodeID, l.Now().UnixMilli()).Order("id").Find(&rows).Error
+	out := make([]models.AlertFact, 0, len(rows))
+	for _, a := range rows {
+		kind := strings.TrimPrefix(a.ID, accountID(nodeID, ""))
+		out = append(out, models.AlertFact{
+			Kind: models.AlertLimitHit, Subject: kind, Summary: "the usage limit of " + kind + " holds work back until " + a.HeldUntil.UTC().Format("2006-01-02 15:04Z"),
+		})
 	}
 	return out, err
 }

@@ -28,11 +28,23 @@ func (l *Ledger) Held(ctx context.Context, assignmentID string) ([]HeldRun, erro
 	err := heldRows(l.read(ctx), assignmentID, l.Now()).Scan(&rows).Error
 	out := make([]HeldRun, 0, len(rows))
 	for _, r := range rows {
-		if h := r.held(l.Now()); h.Reason != "" {
-			out = append(out, h)
-		}
+		out = addHeld(out, r.held(l.Now()))
 	}
 	return out, err
+}
+
+// addHeld adds what holds a run. Rows of one run, whose assignment and whose team are
+// parked both, stand together: the one that counts is told.
+func addHeld(to []HeldRun, h HeldRun) []HeldRun {
+	last := len(to) - 1
+	switch {
+	case h.Code == "":
+	case last < 0 || to[last].RunID != h.RunID:
+		return append(to, h)
+	case h.Code == models.StillBreaker && (to[last].Code != models.StillBreaker || to[last].Until.Before(*h.Until)):
+		to[last] = h
+	}
+	return to
 }
 
 // heldRow is a run without an active turn, with what may hold it.
@@ -64,11 +76,11 @@ func (r heldRow) held(now time.Time) HeldRun {
 	switch {
 	case r.ParkedAt != nil && time.UnixMilli(*r.ParkedAt).Add(models.BreakerWindow).After(now):
 		until(*r.ParkedAt, models.BreakerWindow)
-		h.Code = "breaker"
+		h.Code = models.StillBreaker
 		h.Reason = fmt.Sprintf("parked after identical failures until answered or %s: %s", h.Until.Format("15:04Z"), r.Parked)
 	case r.HeldUntil != nil:
 		until(*r.HeldUntil, 0)
-		h.Code = "usage_limit"
+		h.Code = models.StillUsageLimit
 		h.Reason = "usage limit until " + h.Until.Format("2006-01-02 15:04Z")
 	case r.NotBefore != nil:
 		until(*r.NotBefore, 0)

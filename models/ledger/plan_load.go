@@ -64,12 +64,26 @@ func (s *planScope) holdsBack(in *models.PlanInput) (err error) {
 	return err
 }
 
-func (s planScope) load() (models.PlanInput, error) {
+func (s planScope) input() models.PlanInput {
 	team, ws := s.team, s.ws
-	in := models.PlanInput{
+	return models.PlanInput{
 		Now: s.now, WorkspaceID: ws.ID, TeamID: team.ID, OneAssignment: s.one, Loop: team.Loop, Pause: team.Pause, NodeID: ws.NodeID,
 		OnlyLive: s.one != "" || !team.Loop.Enabled || team.Status != models.StatusActive || ws.Status != models.StatusActive,
 	}
+}
+
+// teamOnly is the input without any assignment, and without the runs that are open.
+func (s planScope) teamOnly() (models.PlanInput, error) {
+	in := s.input()
+	if err := s.holdsBack(&in); err != nil {
+		return in, err
+	}
+	err := s.node(&in)
+	return in, err
+}
+
+func (s planScope) load() (models.PlanInput, error) {
+	in := s.input()
 	if err := s.holdsBack(&in); err != nil { // before the methods below bind their copy of s
 		return in, err
 	}

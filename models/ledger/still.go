@@ -38,6 +38,20 @@ type stillRow struct {
 	Status                                  models.AssignmentStatus
 }
 
+// StillOf says why one assignment does not move, nil when it moves or has ended.
+func (l *Ledger) StillOf(ctx context.Context, assignmentID string, sight Sight) (*models.Still, error) {
+	s, err := l.Status(ctx, sight)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Still {
+		if s.Still[i].AssignmentID == assignmentID {
+			return &s.Still[i], nil
+		}
+	}
+	return nil, nil
+}
+
 // standing lists what does not move, each with its one reason.
 func (l *Ledger) standing(ctx context.Context, s *Status, sight Sight) error {
 	k := stillLook{

@@ -134,10 +134,21 @@ func assignmentShow(ctx context.Context, in *call) error {
 		return err
 	}
 	doc := fields{"assignment": d.Assignment, "runs": d.Runs, "events": d.Events, "interventions": d.Interventions, "commands": d.Commands, "held": d.Held}
-	return in.answer(doc, func(p *printer) { p.assignment(d) })
+	var still *models.Still
+	if !d.Assignment.Status.Terminal() {
+		sight, err := in.sight()
+		if err != nil {
+			return err
+		}
+		if still, err = l.StillOf(ctx, d.Assignment.ID, sight); err != nil {
+			return err
+		}
+	}
+	doc["still"] = still
+	return in.answer(doc, func(p *printer) { p.assignment(d, still) })
 }
 
-func (p *printer) assignment(d ledger.AssignmentDetail) {
+func (p *printer) assignment(d ledger.AssignmentDetail, still *models.Still) {
 	s := d.Assignment
 	p.facts("assignment", s.ID, "title", s.Title, "status", s.Status, "deferred", s.DeferredReason, "revision", s.Revision, "priority", s.Priority,
 		"workspace", s.WorkspaceID, "team", s.TeamID, "worker", s.TargetActorID(), "claimed by", s.ClaimedBy, "claim ends", s.LeaseExpiresAt,
@@ -145,6 +156,12 @@ func (p *printer) assignment(d ledger.AssignmentDetail) {
 		"created by", s.CreatedBy, "created", s.CreatedAt, "completed", s.CompletedAt)
 	for _, h := range d.Held {
 		p.line("held: %s", h.Reason)
+	}
+	if still != nil {
+		p.line("not moving: %s", still.Reason)
+		if still.Next != "" {
+			p.line("next: %s", still.Next)
+		}
 	}
 	for _, ref := range s.ContextRefs() {
 		p.line("read first: %s %s", ref.Path, show(ref.Read))

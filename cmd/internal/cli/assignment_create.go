@@ -55,17 +55,14 @@ func assignmentCreate(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	return in.created(c, s, t)
+	return in.created(c, s)
 }
 
-func (in *call) created(c *ledger.Call, s models.Assignment, t models.Team) error {
+func (in *call) created(c *ledger.Call, s models.Assignment) error {
+	in.queues(s.ID)
 	return in.answer(fields{"assignment": s, "replayed": c.Replayed}, func(p *printer) {
 		p.line("Assignment %s is %s in team %s", s.ID, s.Status, s.TeamID)
-		if t.Loop.Enabled {
-			p.line("next: cox assignment show %s", s.ID)
-		} else {
-			p.line("next: cox loop --team %s starts it", s.TeamID)
-		}
+		p.line("next: cox assignment show %s", s.ID)
 	})
 }
 

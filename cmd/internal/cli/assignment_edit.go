@@ -68,6 +68,7 @@ func assignmentEdit(ctx context.Context, in *call) error {
 }
 
 func (in *call) edited(c *ledger.Call, done ledger.Edited) error {
+	in.queues(done.Assignment.ID)
 	return in.answer(fields{"assignment": done.Assignment, "changed": done.Changed, "replayed": c.Replayed}, func(p *printer) {
 		if len(done.Changed) == 0 {
 			p.line("Assignment %s stays as it is, revision %d", done.Assignment.ID, done.Assignment.Revision)

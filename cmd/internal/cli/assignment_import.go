@@ -185,6 +185,9 @@ func (in *call) imported(c *ledger.Call, plan planfile.Plan, done []ledger.Impor
 	rows, counts := make([]importedRow, 0, len(done)), map[models.ImportOutcome]int{}
 	for i, d := range done {
 		counts[d.Outcome]++
+		if !in.on("dry-run") && d.Outcome != models.ImportUnchanged {
+			in.queues(d.Assignment.ID)
+		}
 		rows = append(rows, importedRow{d, plan.Entries[i].File, plan.Entries[i].Row})
 	}
 	doc := fields{

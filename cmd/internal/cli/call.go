@@ -25,6 +25,8 @@ type call struct {
 	logs      []*rotatedLog     // logs that this command writes for its children
 	mutates   bool              // the command asked the ledger for a change
 	waits     func() *lag       // what the change waits for; nil for nothing
+	queued    subjects          // what the change asks a loop or a node to take up
+	idles     func() []models.Idle
 }
 
 // begin checks what the parser left and resolves every option of the leaf.

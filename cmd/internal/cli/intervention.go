@@ -146,6 +146,7 @@ func interventionRespond(ctx context.Context, in *call) error {
 		if err != nil {
 			return err
 		}
+		in.queuesAbout(event)
 		return in.answer(fields{"event": event, "replayed": c.Replayed}, func(p *printer) {
 			p.line("Intervention %s is answered by %s", in.argument, event.ActorID)
 		})
@@ -154,6 +155,7 @@ func interventionRespond(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	in.queuesAbout(decided.Event)
 	return in.answer(fields{"event": decided.Event, "approval": decided.Approval, "replayed": c.Replayed}, func(p *printer) {
 		if decided.Approval.State == models.ApprovalGone {
 			p.line("Request %s had ended before: nothing is run or changed by this answer; the run is resumed and told so", in.argument)
@@ -161,6 +163,16 @@ func interventionRespond(ctx context.Context, in *call) error {
 		}
 		p.line("Request %s: %s by %s; the agent's host is told", in.argument, verdict, decided.Event.ActorID)
 	})
+}
+
+// queuesAbout notes what an answer lets go on: an assignment, or all that the team of a
+// tripped breaker could start.
+func (in *call) queuesAbout(answered models.Event) {
+	if answered.AssignmentID != "" {
+		in.queues(answered.AssignmentID)
+	} else if answered.TeamID != "" {
+		in.queuesTeams(answered.TeamID)
+	}
 }
 
 // verdict is what --accept and --decline say, "" for an answer in words.

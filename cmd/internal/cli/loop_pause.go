@@ -134,8 +134,17 @@ func loopResumeLeaf() leaf {
 			if err != nil {
 				return err
 			}
+			in.queuesResumed(done)
 			return in.answer(fields{"resumed": done, "replayed": c.Replayed}, func(p *printer) { in.resumed(p, done, f) })
 		},
+	}
+}
+
+func (in *call) queuesResumed(done ledger.Resumed) {
+	in.queuesTeams(done.Loops...)
+	in.queuesTeams(done.Off...)
+	for _, q := range done.Runs {
+		in.queues(q.AssignmentID)
 	}
 }
 
@@ -155,9 +164,6 @@ func (in *call) resumed(p *printer, done ledger.Resumed, f ledger.StopFilter) {
 	}
 	if len(done.Loops)+len(done.Runs)+len(done.Waiting) == 0 {
 		p.line("Nothing was paused or stopped.")
-	}
-	if len(done.Runs) > 0 {
-		in.noWorker(p, "they go on")
 	}
 }
 
@@ -182,6 +188,7 @@ func resumeLeaf() leaf {
 			if err != nil {
 				return err
 			}
+			in.queuesResumed(done)
 			return in.answer(fields{"resumed": done, "replayed": c.Replayed}, func(p *printer) { in.resumed(p, done, f) })
 		},
 	}

@@ -20,19 +20,28 @@ import (
 type fields map[string]any
 
 // answer prints a success: one document with "ok":true and the fields, or what
-// human writes. After a change it also says what keeps its effects, if anything does.
+// human writes. After a change it also says what keeps its effects, if anything does,
+// and what it queued that nobody takes up.
 func (in *call) answer(doc fields, human func(p *printer)) error {
-	waits := in.waits()
+	waits, idle := in.waits(), in.idles()
 	if in.json {
 		out := maps.Clone(doc)
 		out["ok"] = true
 		if waits != nil {
 			out["waits"] = waits
 		}
+		if len(idle) > 0 {
+			out["queued"] = idle
+		}
 		return in.document(out)
 	}
 	p := &printer{out: in.io.Out, colour: in.colour()}
 	human(p)
+	for _, i := range idle {
+		if p.err == nil {
+			_, p.err = fmt.Fprintln(in.io.Err, clean(idleLine(i)))
+		}
+	}
 	if waits != nil && p.err == nil {
 		_, p.err = fmt.Fprintf(in.io.Err, "%s: %s. Next: %s\n", waits, waits.why(), waits.Next)
 	}

@@ -94,6 +94,7 @@ func decide(d models.Decision) func(context.Context, *call) error {
 		if err != nil {
 			return err
 		}
+		in.queues(event.AssignmentID)
 		return in.answer(fields{"event": event, "handoff": shown, "replayed": c.Replayed}, func(p *printer) {
 			p.facts("assignment", event.AssignmentID, "title", shown.Title, "worker", shown.WorkerActorID, "handoff", request.EventID,
 				"head commit", request.HeadCommit, "decision", event.Status, "decided by", event.ActorID)

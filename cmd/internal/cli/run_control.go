@@ -39,10 +39,12 @@ func runSteer(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
+	if run, err := l.Run(ctx, item.RunID); err == nil { // it was steered, and the answer only says more
+		in.queues(run.AssignmentID)
+	}
 	return in.answer(fields{"message": item, "replayed": c.Replayed}, func(p *printer) {
 		p.line("Message %s is queued for thread %s", item.ID, item.ThreadID)
 		p.line("receipt: cox %srun logs %s", in.elsewhere(), item.RunID)
-		in.noWorker(p, "it is sent")
 	})
 }
 

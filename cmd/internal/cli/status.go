@@ -159,7 +159,7 @@ func (p *printer) waiting(s ledger.Status, working bool) {
 			p.line("  answer: cox %s", models.HowToAnswer(i.Kind, i.ID))
 		}
 	}
-	p.still(s.Still)
+	p.still(s.Still, false)
 	if len(s.Dirty) > 0 {
 		p.heading("Uncommitted work of ended assignments")
 		for _, d := range s.Dirty {
@@ -175,8 +175,12 @@ func (p *printer) waiting(s ledger.Status, working bool) {
 // maxStill is how many of the things that do not move are listed for people.
 const maxStill = 40
 
-// still lists what does not move, each with its one reason. Questions stand above.
-func (p *printer) still(all []models.Still) {
+// answering begins the command that answers a question.
+const answering = "cox intervention respond"
+
+// still lists what does not move, each with its one reason. How questions are
+// answered is left out where they stand above.
+func (p *printer) still(all []models.Still, answers bool) {
 	if len(all) == 0 {
 		return
 	}
@@ -187,7 +191,7 @@ func (p *printer) still(all []models.Still) {
 			return
 		}
 		p.line("%s  %s", s.AssignmentID, s.Reason)
-		if s.Next != "" && s.Code != models.StillQuestion {
+		if s.Next != "" && (answers || !strings.HasPrefix(s.Next, answering)) {
 			p.line("  next: %s", s.Next)
 		}
 	}

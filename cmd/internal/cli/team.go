@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	urfave "github.com/urfave/cli/v2"
@@ -119,7 +120,19 @@ func teamShow(ctx context.Context, in *call) error {
 	if err != nil {
 		return err
 	}
-	return in.answer(fields{"team": board.Team, "lanes": board.Lanes}, func(p *printer) { p.board(board) })
+	sight, err := in.sight()
+	if err != nil {
+		return err
+	}
+	look, err := l.Status(ctx, sight)
+	if err != nil {
+		return err
+	}
+	still := slices.DeleteFunc(look.Still, func(s models.Still) bool { return s.TeamID != id })
+	return in.answer(fields{"team": board.Team, "lanes": board.Lanes, "still": still}, func(p *printer) {
+		p.board(board)
+		p.still(still, true)
+	})
 }
 
 func (p *printer) board(b ledger.Board) {

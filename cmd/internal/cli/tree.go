@@ -88,6 +88,7 @@ func (a *app) action(l leaf) urfave.ActionFunc {
 			return err
 		}
 		in.waits = func() *lag { return in.lagging(c.Context) }
+		in.idles = func() []models.Idle { return in.idle(c.Context) }
 		return l.run(c.Context, in)
 	}
 }

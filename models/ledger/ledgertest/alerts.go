@@ -1,6 +1,9 @@
 package ledgertest
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"coxswain/models"
@@ -13,6 +16,10 @@ func alertTests() map[string]func(*env) {
 		"alert/told_again_by_its_id":  alertAgain,
 		"alert/all_done_once":         alertDone,
 		"alert/usage_limit":           alertLimit,
+		"alert/parked_team":           alertParkedTeam,
+		"still/holds_of_resumes":      stillHolds,
+		"still/approval_and_cap":      stillAsks,
+		"idle/what_nobody_takes_up":   idleReasons,
 		"still/one_reason_each":       stillReasons,
 		"report/a_night":              reportNight,
 		"node/settings_while_it_runs": nodeSettings,
@@ -94,13 +101,133 @@ func alertDone(e *env) {
 	sameJSON(e, "done again", e.told(), []string{"all_done raised"})
 }
 
+// The limit is that of the account: it is told for as long as the account is held,
+// whatever the last turn of a run was.
 func alertLimit(e *env) {
 	e.node()
-	e.managed("one")
-	e.startTurn("thread-one", "turn-1")
-	e.ok(e.l.EndTurn(e.ctx, ledger.TurnReport{ThreadID: "thread-one", TurnID: "turn-1", Status: models.TurnFailed, ErrorKind: "usage_limit", Error: "limit"}))
-	told := e.told()
-	same(e, "told", len(told) > 0 && told[len(told)-1] == "limit_hit raised", true)
+	e.working("one")
+	e.working("two")
+	e.fail("one", "turn-one", models.FailureUsageLimit, "limit", usedUp(e.clock.Now().Add(-time.Minute)))
+	sameJSON(e, "a limit whose reset has passed", e.told(), []string{})
+	e.begun("one", "turn-2")
+	reset := e.clock.Now().Add(3 * time.Hour)
+	e.fail("one", "turn-2", models.FailureUsageLimit, "limit", usedUp(reset))
+	sameJSON(e, "told", e.told(), []string{"limit_hit raised"})
+	e.fail("two", "turn-two", models.FailureUsageLimit, "limit", usedUp(reset))
+	sameJSON(e, "once for all runs", e.told(), []string{})
+	n, found, err := e.l.LastNotice(e.ctx, "node-1")
+	e.ok(err)
+	same(e, "says until when", found && strings.Contains(n.Payload["summary"].(string), "until "+reset.Format("2006-01-02 15:04Z")), true)
+	e.clock.advance(3 * time.Hour)
+	e.ok(e.l.BeatNode(e.ctx, "node-1"))
+	sameJSON(e, "cleared by the time alone", e.told(), []string{"limit_hit cleared"})
+}
+
+func alertParkedTeam(e *env) {
+	e.node()
+	for i := range models.BreakerLimit {
+		id := fmt.Sprintf("a%d", i)
+		e.working(id)
+		e.fail(id, "turn-"+id, models.FailureConnection, "connection refused", nil)
+	}
+	sameJSON(e, "told", slices.Sorted(slices.Values(e.told())), []string{"needs_you raised", "parked raised"})
+	e.ok(e.answer(ann, e.questions("", models.AskBreaker)[0].ID, "the proxy is back"))
+	sameJSON(e, "recovered", slices.Sorted(slices.Values(e.told())), []string{"needs_you cleared", "parked cleared"})
+}
+
+// A resume that something holds says what, not how its last turn ended.
+func stillHolds(e *env) {
+	e.node()
+	run := e.working("one")
+	e.fail("one", "turn-one", models.FailureServer, "500", nil)
+	e.plan()
+	same(e, "a back-off", e.still()["one"].Code, models.StillRetry)
+	reset := e.clock.Now().Add(3 * time.Hour)
+	e.working("two")
+	for i := range models.BreakerLimit {
+		e.working(fmt.Sprintf("b%d", i))
+	}
+	e.fail("two", "turn-two", models.FailureUsageLimit, "limit", usedUp(reset))
+	for _, id := range []string{"one", "two"} {
+		got := e.still()[id]
+		same(e, "the account's limit holds "+id, got.Code, models.StillUsageLimit)
+		same(e, "until when", strings.Contains(got.Reason, reset.Format("2006-01-02 15:04Z")), true)
+	}
+	own, err := e.l.StillOf(e.ctx, "one", ledger.Sight{NodeID: "node-1", Working: true})
+	e.ok(err)
+	same(e, "of one assignment", own != nil && own.Code == models.StillUsageLimit && own.RunID == run.ID, true)
+	for i := range models.BreakerLimit {
+		id := fmt.Sprintf("b%d", i)
+		e.fail(id, "turn-"+id, models.FailureConnection, "connection refused", nil)
+	}
+	got := e.still()["one"]
+	same(e, "a parked team goes before it", got.Code, models.StillBreaker)
+	same(e, "which a person can change", got.Next, "cox inbox")
+}
+
+// begun is a turn that somebody else began on the thread of an assignment.
+func (e *env) begun(id, turn string) {
+	e.Helper()
+	_, err := e.l.TurnStarted(e.ctx, ledger.TurnReport{ThreadID: "thread-" + id, TurnID: turn})
+	e.ok(err)
+}
+
+// What asks for leave and what a cap stopped have reasons of their own.
+func stillAsks(e *env) {
+	e.asked("git push origin main", models.RiskPush)
+	got := e.still()["one"]
+	same(e, "a request", got.Code, models.StillApproval)
+	same(e, "accept or decline", strings.Contains(got.Next, "--accept"), true)
+	e.configure(map[string]string{"max_turns": "1"})
+	e.working("capped")
+	e.fail("capped", "turn-capped", models.FailureServer, "a", nil)
+	e.plan()
+	got = e.still()["capped"]
+	same(e, "a cap", got.Code, models.StillCap)
+	same(e, "and how it is answered", strings.HasPrefix(got.Next, "cox intervention respond"), true)
+}
+
+// idleReasons: a change says what of it nobody takes up. What goes on by itself is not
+// listed.
+func idleReasons(e *env) {
+	e.node()
+	here := ledger.Sight{NodeID: "node-1", Working: true}
+	idle := func(sight ledger.Sight, ids ...string) string {
+		e.Helper()
+		found, err := e.l.Idle(e.ctx, sight, ids, nil)
+		e.ok(err)
+		codes := []string{}
+		for _, i := range found {
+			codes = append(codes, fmt.Sprintf("%s %d %s", i.Code, i.Count, i.Next))
+		}
+		return strings.Join(codes, "; ")
+	}
+	e.working("live")
+	e.create("new", func(n *models.NewAssignment) { n.AllowedPaths = []string{"new"} })
+	e.create("late", func(n *models.NewAssignment) { n.DependsOn = []string{"new"}; n.AllowedPaths = []string{"late"} })
+	same(e, "everything runs", idle(here, "new", "late", "live"), "")
+	same(e, "no worker", idle(ledger.Sight{NodeID: "node-1"}, "new", "live"), "no_worker 2 cox up")
+	e.ok(e.l.EngineAway(e.ctx, "node-1", true))
+	same(e, "no engine", idle(here, "new", "live"), "engine_away 2 cox up")
+	e.ok(e.l.EngineAway(e.ctx, "node-1", false))
+	_, err := e.l.PauseLoops(e.ctx, ledger.As(ann), wholeCrew, "lunch")
+	e.ok(err)
+	same(e, "a paused loop: live runs go on", idle(here, "new", "late", "live"), "paused 2 cox loop resume --team "+crew)
+	_, err = e.l.ResumeLoops(e.ctx, ledger.As(ann), wholeCrew)
+	e.ok(err)
+	_, err = e.l.TurnLoopOff(e.ctx, ledger.As(ann), crew)
+	e.ok(err)
+	same(e, "a loop that is off", idle(here, "new", "live"), "loop_off 1 cox loop --team "+crew)
+	found, err := e.l.Idle(e.ctx, here, nil, []string{crew})
+	e.ok(err)
+	same(e, "all that its team could start", len(found) == 1 && found[0].Count == 2, true)
+	_, _, err = e.l.ConfigureLoop(e.ctx, ledger.As(ann), crew, models.LoopSettings{Enabled: true, AdapterKind: models.AdapterKindFake, MaxConcurrentRuns: 9})
+	e.ok(err)
+	e.fail("live", "turn-live", models.FailureUsageLimit, "limit", nil)
+	same(e, "a usage limit", idle(here, "new", "live"), "usage_limit 1 ; usage_limit 1 ")
+	e.stop()
+	same(e, "stopped", idle(here, "new"), "stopped 1 cox resume --team "+crew)
+	same(e, "an unknown assignment", idle(here, "nobody"), "")
 }
 
 func (e *env) still() map[string]models.Still {
