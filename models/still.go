@@ -39,7 +39,7 @@ const (
 func StillReasons() []StillReason {
 	return []StillReason{
 		{StillQuestion, "a question about it waits for a person", `cox intervention respond --response "…" ID`},
-		{StillApproval, "its agent asks a person for leave", "cox intervention respond --accept ID, or --decline"},
+		{StillApproval, "its agent asks a person for leave", "cox intervention respond --accept ID, or cox intervention respond --decline ID"},
 		{StillUnasked, "it waits for a person whom nobody asked", `cox assignment cancel --reason "…" ID, or cox run logs ID`},
 		{StillStopped, "a person stopped its team", "cox resume"},
 		{StillReview, "its handoff waits for a decision", "cox review accept ID"},

@@ -154,6 +154,9 @@ func TestUnknownToolIsAProtocolError(t *testing.T) {
 	if answer.Error == nil || answer.Error.Code != -32602 || !strings.Contains(answer.Error.Message, "accept_everything") {
 		t.Fatalf("want invalid params naming the tool, have %+v", answer)
 	}
+	if answer := c.ask("tools/list", map[string]any{}); answer.Error != nil {
+		t.Fatalf("the session does not go on: %+v", answer)
+	}
 }
 
 func TestArgumentsAreStrict(t *testing.T) {
