@@ -133,7 +133,7 @@ func TestConfigFileRefusals(t *testing.T) {
 		"db: [a]\n":                           ":1: db must be a plain value",
 		"db: /x\ndb: /y\n":                    "not a YAML mapping",
 		"- a\n":                               "not a YAML mapping",
-		"log_level: loud\n":                   "log-level",
+		"log_level: loud\n":                   ":1: log_level",
 		"db: mysql://x\n":                     "no kind of database",
 		"db: postgres://me:open-sesame@x/y\n": "holds a password",
 	} {

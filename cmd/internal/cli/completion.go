@@ -20,7 +20,9 @@ of the ledger are those of the moment. Where there is no ledger it offers no ids
 
   bash:  source <(cox completion bash)        in ~/.bashrc
   zsh:   source <(cox completion zsh)         in ~/.zshrc, after compinit
-  fish:  cox completion fish | source         in ~/.config/fish/config.fish`
+  fish:  cox completion fish | source         in ~/.config/fish/config.fish
+
+A key press waits at most 300ms for the ids of a slow ledger; COX_COMPLETION_WAIT is another limit.`
 
 func (a *app) completionCommand() *urfave.Command {
 	return a.group("completion", "print a script that completes commands and ids in a shell",

@@ -8,14 +8,25 @@ import (
 	"coxswain/models/ledger"
 )
 
-// completionWait is the longest that a person waits for ids at a key press.
-const completionWait = 300 * time.Millisecond
+// usualCompletionWait is the longest that a person waits for ids at a key press.
+const usualCompletionWait = 300 * time.Millisecond
+
+// completionWait is what COX_COMPLETION_WAIT says, for a slow disk or a machine under
+// load, else the usual wait. A wrong value is no reason to fail at a key press.
+func completionWait(in *call) time.Duration {
+	raw, set := in.env("COX_COMPLETION_WAIT")
+	wait, err := parseSpan("completion-wait", raw)
+	if !set || err != nil {
+		return usualCompletionWait
+	}
+	return wait
+}
 
 // ids are those of a kind of entity that are in the ledger now, those of the workspace,
 // team or assignment that the command line names. Where the ledger cannot tell at once
 // there are none: a key press is no place for an error.
 func (t *typing) ids(ctx context.Context, in *call, entity string) []candidate {
-	ctx, cancel := context.WithTimeout(ctx, completionWait)
+	ctx, cancel := context.WithTimeout(ctx, completionWait(in))
 	defer cancel()
 	l, err := t.openLedger(ctx, in)
 	if err != nil {
@@ -39,7 +50,7 @@ func (t *typing) openLedger(ctx context.Context, in *call) (*ledger.Ledger, erro
 	if err != nil {
 		return nil, err
 	}
-	return ledger.Open(ctx, ledger.Options{Path: paths.DB, MustExist: true, LockTimeout: completionWait})
+	return ledger.Open(ctx, ledger.Options{Path: paths.DB, MustExist: true, LockTimeout: completionWait(in)})
 }
 
 type idReader func(ctx context.Context, l *ledger.Ledger, given map[string]string) ([]candidate, error)

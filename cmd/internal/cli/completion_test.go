@@ -24,7 +24,7 @@ func newTown(t *testing.T) *town {
 	t.Helper()
 	home := t.TempDir()
 	w := &town{home: home, bin: filepath.Join(home, "bin"), env: map[string]string{
-		"HOME": home, "COX_STATE_DIR": filepath.Join(home, "state"), "COX_NODE": "n", "XDG_CONFIG_HOME": filepath.Join(home, "config"),
+		"HOME": home, "COX_STATE_DIR": filepath.Join(home, "state"), "COX_NODE": "n", "COX_COMPLETION_WAIT": "30s", "XDG_CONFIG_HOME": filepath.Join(home, "config"),
 	}}
 	self, err := os.Executable()
 	if err != nil {
