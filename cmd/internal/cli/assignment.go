@@ -27,7 +27,7 @@ func (a *app) assignmentCommand() *urfave.Command {
 			name: "cancel", usage: "call an assignment off", argument: "ID", example: "cox assignment cancel --reason \"no longer wanted\" add-search",
 			about:   "A run that is under way is interrupted; its end is waited for by the worker, not by this command.",
 			options: []*option{{name: "reason", required: true, usage: "why, in `WORDS`"}, baseOption()},
-			run:     assignmentCancel,
+			run:     assignmentCancel, file: brakes,
 		},
 		leaf{
 			name: "supersede", usage: "replace an assignment by another", argument: "ID", example: "cox assignment supersede --by add-search-2 --reason \"split in two\" add-search",

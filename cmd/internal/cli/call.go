@@ -32,7 +32,7 @@ type call struct {
 // begin checks what the parser left and resolves every option of the leaf.
 func (a *app) begin(c *urfave.Context, l leaf) (*call, error) {
 	in := &call{app: a, values: map[string]value{}, fallbacks: map[string]string{}}
-	a.lenient = l.lenient
+	a.use = a.useOf(l)
 	// first, since an option that came too late would be reported as missing
 	if err := a.flagsFirst(c, l); err != nil {
 		return nil, err
@@ -43,6 +43,9 @@ func (a *app) begin(c *urfave.Context, l leaf) (*call, error) {
 			return nil, err
 		}
 		in.values[o.name], in.fallbacks[o.name] = v, o.fallback
+	}
+	if a.use == brakes && a.problem != nil {
+		in.warnOfFile()
 	}
 	a.json = in.on("json") || in.raw("format") == formatJSON
 	if err := in.missing(c, l); err != nil {

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"coxswain/models"
-	"coxswain/models/ledger"
 )
 
 // configKeys are the keys that the configuration file may hold.
@@ -29,25 +26,23 @@ func configKeys() []string {
 
 // config reads $XDG_CONFIG_HOME/cox/config.yaml once. A file that is not there
 // is empty; unknown keys and values of another type are INVALID_ARGUMENT, but for the
-// commands that show what is wrong with it.
+// commands that work all the same, for which it becomes the app's problem.
 func (a *app) config() (map[string]string, error) {
 	if a.file != nil {
 		return a.file, nil
 	}
-	paths, err := ledger.ResolvePaths("", "", a.env)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := os.ReadFile(paths.Config)
-	if errors.Is(err, fs.ErrNotExist) || paths.Config == "" {
+	if a.use == noFile {
 		a.file = map[string]string{}
 		return a.file, nil
 	}
+	path, err := a.configPath()
 	if err != nil {
-		return nil, models.Invalid("config", "cannot be read").Because(err)
+		return nil, err
 	}
-	a.file, err = parseConfig(paths.Config, raw)
-	if err != nil && a.lenient {
+	text := readConfig(path)
+	a.seen = text.state()
+	a.file, err = text.parse()
+	if err != nil && a.use != "" {
 		a.problem, err = err, nil
 	}
 	return a.file, err
@@ -58,7 +53,8 @@ func (a *app) config() (map[string]string, error) {
 func parseConfig(path string, raw []byte) (map[string]string, error) {
 	var doc map[string]any
 	if err := yaml.Unmarshal(raw, &doc); err != nil {
-		return map[string]string{}, models.Invalid("config", "%s is not a YAML mapping", path).Because(errors.New(yaml.FormatError(err, false, false)))
+		return placesOnly(raw), models.Invalid("config", "%s is not a YAML mapping", path).Hint(mendFile).
+			Because(errors.New(yaml.FormatError(err, false, false)))
 	}
 	flat := flattened(doc)
 	known, rows, out := fileKeys(), keyRows(raw), map[string]string{}
@@ -82,7 +78,7 @@ func parseConfig(path string, raw []byte) (map[string]string, error) {
 		return out, unknownKeys(path, unknown, rows, configKeys(), wrong)
 	}
 	if len(wrong) > 0 {
-		return out, models.Invalid("config", "%s", strings.Join(wrong, "; ")).Hint("cox config path names the file; mend it there")
+		return out, models.Invalid("config", "%s", strings.Join(wrong, "; ")).Hint(mendFile)
 	}
 	return out, nil
 }

@@ -21,7 +21,7 @@ func (a *app) configCommand() *urfave.Command {
 		leaf{
 			name: "show", usage: "show every setting, its value and where it comes from", example: "cox config show --json",
 			about:   "A flag beats the environment, the environment the configuration file, the file the default.",
-			options: shownOptions(), run: configShow, lenient: true,
+			options: shownOptions(), run: configShow, file: showsFile,
 		},
 		leaf{name: "path", usage: "print where the configuration file is, or would be", example: "cox config path", run: configPath},
 		leaf{
@@ -93,7 +93,7 @@ func (in *call) configProblem(doc fields) {
 func (in *call) toldProblem(p *printer) {
 	if in.problem != nil {
 		p.line("configuration: %s", in.problem)
-		p.line("  what is wrong in it does not count; every other command refuses to run until it is mended")
+		p.line("  what is wrong in it does not count; until it is mended no command runs but those that show or stop what runs")
 	}
 }
 

@@ -41,7 +41,7 @@ func downLeaf() leaf {
 			"nothing new begins, and the turns that run may end within 30 s. --now, or Ctrl-C, interrupts them at once.",
 		example: "cox down",
 		options: []*option{{name: "now", kind: truthKind, usage: "interrupt the turns at once"}},
-		run:     down,
+		run:     down, file: brakes,
 	}
 }
 

@@ -73,6 +73,7 @@ func loopPauseLeaf() leaf {
 			"--team, --workspace or --all it is the only team of the current folder's workspace.",
 		example: "cox loop pause --team web --reason \"the release is being cut\"",
 		options: append(scopeOptions(), reasonOption("shown wherever the pause is")),
+		file:    brakes,
 		run: func(ctx context.Context, in *call) error {
 			paused, f, err := in.pause(ctx)
 			if err != nil {
@@ -201,7 +202,7 @@ func loopDrainLeaf() leaf {
 			"stays paused.",
 		example: "cox loop drain --team web --reason \"upgrade\"",
 		options: append(scopeOptions(), reasonOption("shown wherever the pause is")),
-		run:     loopDrain,
+		run:     loopDrain, file: brakes,
 	}
 }
 

@@ -42,8 +42,9 @@ type app struct {
 	level  slog.LevelVar     // of the logger; may change while a command goes on
 	file   map[string]string // the configuration file; nil until read
 
-	lenient bool           // a wrong configuration file is kept as problem, and no failure
+	use     fileUse        // how the command takes the file
 	problem error          // what is wrong with the file; nil for nothing
+	seen    fileState      // of the file as it was read
 	opened  *ledger.Ledger // nil until a command needs it
 	leaves  map[*urfave.Command]leaf
 	only    bool // check the command line and do nothing

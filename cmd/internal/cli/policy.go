@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,16 +34,29 @@ func (a *app) policyCommand() *urfave.Command {
 	)
 }
 
-// policyPath is where the policy file is, "" without a home.
+// policyPath is where the policy file is, "" without a home. One that was named has to be
+// there: who names a file wants it in force.
 func (in *call) policyPath() (string, error) {
 	if in.given("policy") {
-		return filepath.Abs(in.text("policy"))
+		return in.namedPolicy()
 	}
 	config, err := in.configPath()
 	if err != nil || config == "" {
 		return "", err
 	}
 	return filepath.Join(filepath.Dir(config), "policy.yaml"), nil
+}
+
+func (in *call) namedPolicy() (string, error) {
+	path, err := filepath.Abs(in.text("policy"))
+	if err != nil {
+		return "", models.Invalid("policy", "%s cannot be made absolute", in.text("policy")).Because(err)
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", models.Invalid("policy", "%s, named by the %s, is not there", path, in.value("policy").source).
+			Hint("write it, or leave --policy, COX_POLICY and policy in the configuration file out: cox policy show")
+	}
+	return path, nil
 }
 
 // policyFile is the policy as a worker would read it. Where there is a ledger, a file

@@ -24,6 +24,9 @@ func (in *call) checkUp() error {
 			return models.Invalid(name, "%d must be 0 to %d", n, highestPort)
 		}
 	}
+	if _, err := in.policyPath(); err != nil {
+		return err
+	}
 	if in.on("exit-when-done") && in.on("no-loop") {
 		return models.Invalid("exit-when-done", "with --no-loop there is no work whose end it could wait for").Hint("leave one of the two out")
 	}

@@ -2,11 +2,7 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"errors"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -21,14 +17,20 @@ import (
 // of it was told: a watch may lose one.
 const reloadEvery = 2 * time.Second
 
+// settled is how long a file has to say the same before it counts: an editor that writes
+// in place leaves it half-written for a moment.
+const settled = 300 * time.Millisecond
+
 // reloading follows the configuration file of a command that goes on. What is wrong is
 // told once, and the last good settings stay.
 type reloading struct {
 	*call
 	path    string
-	seen    [sha256.Size]byte
 	problem string   // of the file as it was seen last; "" for none
 	waiting []string // keys that changed and take effect at the next start
+
+	coming fileState // what the file says now, but not yet for long enough
+	since  time.Time // when it was first seen to say that; zero while nothing is coming
 }
 
 // followConfig begins with the file as the command has read it.
@@ -37,38 +39,19 @@ func (in *call) followConfig() (*reloading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reloading{call: in, path: path}
-	raw, err := r.read()
-	r.seen = sha256.Sum256(raw)
-	return r, err
+	_, err = in.config()
+	return &reloading{call: in, path: path}, err
 }
 
-// read is the file's text; one that is not there is empty.
-func (r *reloading) read() ([]byte, error) {
-	if r.path == "" {
-		return nil, nil
-	}
-	raw, err := os.ReadFile(r.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return raw, err
-}
-
-// look reads the file again. changed tells that it says something else, or that its
-// problem came or went; the call's values are then the ones in force, but for the keys
-// that are not live.
-func (r *reloading) look(isLive func(key string) bool) (changed bool) {
-	raw, err := r.read()
-	sum := sha256.Sum256(raw)
-	if err == nil && sum == r.seen {
+// look reads the file again. changed tells that it says something else, and has for a
+// moment, or that its problem came or went; the call's values are then the ones in
+// force, but for the keys that are not live.
+func (r *reloading) look(now time.Time, isLive func(key string) bool) (changed bool) {
+	text := readConfig(r.path)
+	if !r.settle(text.state(), now) {
 		return false
 	}
-	r.seen = sum
-	var file map[string]string
-	if err == nil {
-		file, err = parseConfig(r.path, raw)
-	}
+	file, err := text.parse()
 	if err != nil {
 		if r.problem == err.Error() {
 			return false
@@ -80,6 +63,30 @@ func (r *reloading) look(isLive func(key string) bool) (changed bool) {
 	r.problem = ""
 	r.apply(file, isLive)
 	return true
+}
+
+// settle tells whether the file says something new, and has said it for long enough.
+func (r *reloading) settle(state fileState, now time.Time) bool {
+	switch {
+	case state == r.seen:
+		r.since = time.Time{}
+		return false
+	case r.since.IsZero() || state != r.coming:
+		r.coming, r.since = state, now
+		return false
+	case now.Sub(r.since) < settled:
+		return false
+	}
+	r.seen, r.since = state, time.Time{}
+	return true
+}
+
+// again is when the file is worth the next look, if no change of it is told.
+func (r *reloading) again() time.Duration {
+	if r.since.IsZero() {
+		return reloadEvery
+	}
+	return settled
 }
 
 // apply puts the file's settings into force where neither flag nor environment goes
@@ -133,7 +140,7 @@ func (in *call) watchConfig(ctx context.Context) (<-chan worker.Settings, error)
 		if told != nil {
 			defer told.Close() //nolint:errcheck // the process ends, or nothing is watched any more
 		}
-		t := time.NewTicker(reloadEvery)
+		t := time.NewTimer(reloadEvery)
 		defer t.Stop()
 		for {
 			select {
@@ -142,7 +149,9 @@ func (in *call) watchConfig(ctx context.Context) (<-chan worker.Settings, error)
 			case <-ctx.Done():
 				return
 			}
-			if !r.look(workerLive) {
+			changed := r.look(time.Now(), workerLive)
+			t.Reset(r.again())
+			if !changed {
 				continue
 			}
 			r.relevel()
@@ -201,12 +210,12 @@ func upLive(key string) bool {
 
 // reload looks at the configuration file for the loops that this command turned on.
 func (r *loops) reload(ctx context.Context) error {
-	if r.config == nil || time.Since(r.lookedAt) < reloadEvery {
+	if r.config == nil || time.Since(r.lookedAt) < r.config.again() {
 		return nil
 	}
 	r.lookedAt = time.Now()
 	before := r.text("model")
-	if !r.config.look(upLive) || r.config.problem != "" {
+	if !r.config.look(r.lookedAt, upLive) || r.config.problem != "" {
 		return nil
 	}
 	r.config.relevel()

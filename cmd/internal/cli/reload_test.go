@@ -52,7 +52,7 @@ func configured(t *testing.T, text string, options []*option, fn func(in *call, 
 }
 
 func TestABadConfigurationKeepsTheLastGoodOne(t *testing.T) {
-	options := append(append(workerOptions(), notifyOptions()...), workerLevel())
+	options := workerLines()
 	logged := configured(t, "max_runs: 2\n", options, func(in *call, write func(string)) {
 		changes, err := in.watchConfig(t.Context())
 		if err != nil {

@@ -68,7 +68,7 @@ func runInterruptLeaf() leaf {
 			"person: the answer resumes the same thread. To end the work for good: cox assignment cancel.",
 		example: "cox run interrupt --reason \"it rewrites the wrong module\" run_0f3c",
 		options: []*option{{name: "reason", usage: "why, in `WORDS`; the worker reads it"}},
-		run:     runInterrupt,
+		run:     runInterrupt, file: brakes,
 	}
 }
 
@@ -116,7 +116,7 @@ func stopLeaf() leaf {
 			{name: "all", kind: truthKind, usage: "every team of the ledger"},
 			{name: "reason", usage: "why, in `WORDS`; the workers read it"},
 		},
-		run: stop,
+		run: stop, file: brakes,
 	}
 }
 

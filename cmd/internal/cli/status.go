@@ -15,7 +15,7 @@ func statusLeaf() leaf {
 		name: "status", usage: "show what runs, what waits, and for whom",
 		example: "cox status",
 		options: engineOptions(),
-		run:     status, lenient: true,
+		run:     status, file: showsFile,
 	}
 }
 

@@ -12,6 +12,15 @@ import (
 	"coxswain/models"
 )
 
+// fileUse is how a command takes the configuration file.
+type fileUse string
+
+const (
+	showsFile fileUse = "shows"  // works with a wrong file, and shows what is wrong
+	brakes    fileUse = "brakes" // stops work: goes on with a wrong file, and warns
+	noFile    fileUse = "none"   // started by a worker, which passes what it needs: never reads the file
+)
+
 // leaf is one command that does something.
 type leaf struct {
 	name     string
@@ -21,7 +30,7 @@ type leaf struct {
 	example  string // one command line that works
 	argument string // "" none, "ID" one that is required, "[PATH]" one that is optional, "FILE…" one or more
 	hidden   bool
-	lenient  bool // works with a wrong configuration file, and shows what is wrong
+	file     fileUse // what a wrong configuration file does to it; "" refuses to run
 	options  []*option
 	run      func(context.Context, *call) error
 }

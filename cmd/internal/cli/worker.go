@@ -131,7 +131,7 @@ func fakeAgentLeaf() leaf {
 	return leaf{
 		name: "fake-agent", usage: "play one turn of the fake adapter", hidden: true,
 		about:   "Started by a worker for the fake adapter; it reads one request from stdin.",
-		example: "cox fake-agent",
+		example: "cox fake-agent", file: noFile,
 		run: func(ctx context.Context, in *call) error {
 			return fake.RunAgent(ctx, in.io.In, in.io.Out, in.io.Err)
 		},
@@ -142,7 +142,7 @@ func hookGuardLeaf() leaf {
 	return leaf{
 		name: "hook-guard", usage: "run a workspace's hook until its worker ends", hidden: true, argument: "COMMAND",
 		about:   "Started by a worker for one hook; it kills the hook when its standard input ends.",
-		example: "cox hook-guard true",
+		example: "cox hook-guard true", file: noFile,
 		run: func(_ context.Context, in *call) error {
 			if code := hook.Guard(in.io.In, in.io.Out, in.argument); code != 0 {
 				return exitCode(code)
