@@ -197,7 +197,7 @@ func (n *Node) worktreeRoot(w models.Workspace) (string, error) {
 	}
 	for _, inside := range []string{w.RepoRoot, w.GitCommonDir} {
 		if rel, err := filepath.Rel(inside, real); err == nil && filepath.IsLocal(rel) {
-			return "", models.Invalid("worktree_root", "%s lies inside the repository %s", real, inside).Hint("cox workspace set worktree_root=… names a folder outside")
+			return "", models.Invalid("worktree_root", "%s lies inside the repository %s", real, inside).Hint("cox workspace set worktree_root=…; name a folder outside")
 		}
 	}
 	return real, nil
@@ -239,7 +239,7 @@ func (n *Node) mustHook(ctx context.Context, id string) error {
 		return err
 	}
 	return models.Errorf(models.CodeInvalidArgument, "the hook %s %s: %s", name, out.Summary(), lastLine(out.Output)).
-		With("hook", name).Hint("cox workspace show prints the command")
+		With("hook", name).Hint("cox workspace show; it prints the command")
 }
 
 // HookInput names a hook that is owed.

@@ -377,8 +377,12 @@ func TestForeignPlacesFailTheStart(t *testing.T) {
 			g.ok(os.MkdirAll(g.node.Config.StateDir+"-worktrees/w/a", 0o700))
 			writeFile(g.T, g.node.Config.StateDir+"-worktrees/w/a/precious", "")
 		}, "exists already"},
-		"branch":        {func(g *grove) { gitIn(g.T, g.root, "branch", "cox/a") }, "branch cox/a exists already"},
-		"inside":        {func(g *grove) { g.configure("worktree_root", filepath.Join(g.root, "trees")) }, "lies inside the repository"},
+		"branch": {func(g *grove) { gitIn(g.T, g.root, "branch", "cox/a") }, "branch cox/a exists already"},
+		"inside by a link": {func(g *grove) {
+			link := filepath.Join(g.TempDir(), "link")
+			g.ok(os.Symlink(g.root, link))
+			g.configure("worktree_root", filepath.Join(link, "trees"))
+		}, "lies inside the repository"},
 		"prefix in use": {func(g *grove) { gitIn(g.T, g.root, "branch", "cox") }, "cannot be made beside"},
 	} {
 		t.Run(name, func(t *testing.T) {

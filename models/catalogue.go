@@ -55,7 +55,7 @@ func inputCodes() []CodeFacts {
 				"a number, an id, a path or a JSON text has the wrong form; details.field names which",
 				"the state forbids it: work on what is accepted, a second answer, a heartbeat of a run that ended",
 			},
-			"cox COMMAND --help shows the flags with an example that works",
+			"cox COMMAND --help; it shows the flags with an example that works",
 		},
 		{
 			CodeDependencyCycle, ExitUsage,
@@ -99,7 +99,7 @@ func conflictCodes() []CodeFacts {
 			CodeStaleRevision, ExitConflict,
 			"The assignment changed after the caller read it, and nothing was written.",
 			[]string{"--base-revision, or a tool's base_revision, is older than the assignment's revision"},
-			"cox assignment show ID, then repeat with its revision if the call still makes sense",
+			"cox assignment show ID; repeat with its revision if the call still makes sense",
 		},
 		{
 			CodeVersionConflict, ExitConflict,
@@ -137,7 +137,7 @@ func refusalCodes() []CodeFacts {
 			CodeDependencyBlocked, ExitBlocked,
 			"The assignment cannot start before the work that it depends on is accepted.",
 			[]string{"a claim of an assignment whose dependencies are not all accepted; details.waits_for names them"},
-			"cox assignment show ID of the dependency, and settle it first",
+			"cox assignment show ID; settle that dependency first",
 		},
 		{
 			CodeInterrupted, ExitInterrupted,
@@ -176,7 +176,7 @@ func outageCodes() []CodeFacts {
 			CodeSchemaVersionUnsupported, ExitUnavailable,
 			"A newer cox wrote this ledger, and this one would not understand it.",
 			[]string{"cox was downgraded, or two versions are installed"},
-			"cox version shows what this one writes; install the newer cox",
+			"cox version; install the newer cox",
 		},
 		{
 			CodeAdapterUnavailable, ExitUnavailable,
@@ -196,7 +196,7 @@ func outageCodes() []CodeFacts {
 				"cox-temporal is not installed beside cox",
 				"a port is taken, or the child died at its start: its log says why",
 			},
-			"cox up starts one; --address or TEMPORAL_ADDRESS names yours",
+			"cox up; or name yours by --address or TEMPORAL_ADDRESS",
 		},
 	}
 }

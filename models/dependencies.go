@@ -50,7 +50,7 @@ type Blocker struct {
 func EndedBlocker(id string, waits []Blocker) (next string, ended bool) {
 	for _, b := range waits {
 		if b.Status.Terminal() {
-			return fmt.Sprintf("cox assignment edit --remove-depends-on %s %s, or cox assignment cancel %s", b.DependsOn, id, id), true
+			return fmt.Sprintf("cox assignment edit --remove-depends-on %s %s; or cox assignment cancel --reason \"…\" %s", b.DependsOn, id, id), true
 		}
 	}
 	return "", false

@@ -128,7 +128,7 @@ func CheckEdit(a Assignment, changed []string) error {
 	case AssignmentNeedsFix:
 		if slices.Contains(changed, "worktree") {
 			return Invalid("worktree", "assignment %q has begun; where it works may not change any more", a.ID).
-				With("status", string(a.Status)).Hint("cox assignment supersede replaces it by a new one")
+				With("status", string(a.Status)).Hint("cox assignment supersede --help; it replaces it by a new one")
 		}
 		return nil
 	case AssignmentProposed, AssignmentReady, AssignmentBlocked:
@@ -144,7 +144,7 @@ func CheckEdit(a Assignment, changed []string) error {
 	e := Invalid(late[0], "assignment %q is %s: %s may not change any more", a.ID, a.Status, strings.Join(late, ", ")).
 		With("status", string(a.Status)).With("fields", late)
 	if a.Status.Terminal() {
-		return e.Hint("cox assignment create makes a new one")
+		return e.Hint("cox assignment create --help; it makes a new one")
 	}
-	return e.Hint("cox review needs-fix after its handoff, or cox assignment cancel --reason \"…\" %s", a.ID)
+	return e.Hint("cox review needs-fix --help; that is after its handoff, or now: cox assignment cancel --reason \"…\" %s", a.ID)
 }

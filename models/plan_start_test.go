@@ -23,7 +23,7 @@ func TestWhyACandidateIsLeftOut(t *testing.T) {
 		"waits for others": {change: waiting(models.AssignmentReady, models.AssignmentRunning), code: "dependency", reason: "dependency: waits for x, y"},
 		"waits in vain": {
 			change: waiting(models.AssignmentReady, models.AssignmentCancelled), code: "dependency",
-			reason: "dependency: waits for x, y (cancelled), which will not be accepted; next: cox assignment edit --remove-depends-on y0 a, or cox assignment cancel a",
+			reason: "dependency: waits for x, y (cancelled), which will not be accepted; next: cox assignment edit --remove-depends-on y0 a; or cox assignment cancel --reason \"…\" a",
 		},
 		"has a run":            {change: func(c *models.StartCandidate) { c.RunOpen = true }, code: "run_open", reason: "run: an earlier run or command of it has not ended"},
 		"failed just now":      {change: failed(2, 5*time.Second), code: "back_off", reason: "start: failed, tried again at 12:00:15Z: no thread"},

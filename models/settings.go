@@ -2,6 +2,8 @@ package models
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -67,10 +69,21 @@ func (s WorkspaceSettings) With(changes map[string]string) (WorkspaceSettings, e
 			text = known[i].Get(usual)
 		}
 		if err := known[i].set(&s, text); err != nil {
-			return s, err
+			return s, helpedSetting(err)
 		}
 	}
 	return s, nil
+}
+
+// settingsHelp is the command that says of every setting what it may be.
+const settingsHelp = "cox workspace set --help"
+
+// helpedSetting adds the next step to a refused value that has none of its own.
+func helpedSetting(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.Next == "" {
+		return e.Hint(settingsHelp)
+	}
+	return err
 }
 
 func unknownSetting(name string, known []SettingKey) error {
@@ -78,11 +91,11 @@ func unknownSetting(name string, known []SettingKey) error {
 	for i, k := range known {
 		names[i] = k.Name
 	}
-	e := Invalid("settings", "a workspace has no setting %q", name).With("key", name).With("known", names)
+	what := fmt.Sprintf("a workspace has no setting %q", name)
 	if near := Nearest(name, names); near != "" {
-		return e.Hint("did you mean %s?", near)
+		what += ". Did you mean " + near + "?"
 	}
-	return e.Hint("cox workspace set --help names them all")
+	return Invalid("settings", "%s", what).With("key", name).With("known", names).Hint(settingsHelp)
 }
 
 // SettingChange is one key that differs between two settings.

@@ -103,19 +103,32 @@ func hookTimeout() SettingKey {
 		func(s *WorkspaceSettings) *Span { return &s.HookTimeout })
 	set := key.set
 	key.set = func(s *WorkspaceSettings, text string) error {
-		if err := set(s, text); err != nil {
-			return err
-		}
-		if s.HookTimeout < MinHookTimeout || s.HookTimeout > MaxHookTimeout {
-			return Invalid(key.Name, "must be between %s and %s", MinHookTimeout, MaxHookTimeout)
+		if err := set(s, text); err != nil || s.HookTimeout < MinHookTimeout || s.HookTimeout > MaxHookTimeout {
+			return Invalid(key.Name, "%q must be between %s and %s, such as 90s", text, MinHookTimeout, MaxHookTimeout)
 		}
 		return nil
 	}
 	return key
 }
 
-// checkWorktreeRoot refuses a folder that is not one clear place; the node refuses
-// one inside the repository.
+// Spares refuses a folder for worktrees that lies inside the workspace's repository,
+// where they would be files of it. Paths are compared as they are written: the node
+// looks again once links are followed.
+func (s IsolationSettings) Spares(w Workspace) error {
+	for _, repo := range []string{w.RepoRoot, w.GitCommonDir} {
+		if s.WorktreeRoot == "" || repo == "" {
+			continue
+		}
+		if rel, err := filepath.Rel(repo, s.WorktreeRoot); err == nil && filepath.IsLocal(rel) {
+			return Invalid("worktree_root", "%s lies inside the repository %s", s.WorktreeRoot, repo).
+				Hint("cox workspace set --workspace %s worktree_root=…; name a folder outside", w.ID)
+		}
+	}
+	return nil
+}
+
+// checkWorktreeRoot refuses a folder that is not one clear place; IsolationSettings.Spares
+// refuses one inside the repository.
 func checkWorktreeRoot(root string) error {
 	clean := filepath.Clean(root)
 	if root == "" || filepath.IsAbs(root) && clean == root && clean != filepath.Dir(clean) {

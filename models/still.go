@@ -34,13 +34,17 @@ const (
 	StillQueued     = "queued"
 )
 
+// StartAgain is the command that helps when Temporal does not answer a worker that
+// runs: `cox up` alone would find that one, and leave it as it is.
+const StartAgain = "cox down && cox up"
+
 // StillReasons are all reasons, in the order in which the first that holds is told. A
 // new reason gets its row here and its case in WhyStill.
 func StillReasons() []StillReason {
 	return []StillReason{
 		{StillQuestion, "a question about it waits for a person", `cox intervention respond --response "…" ID`},
-		{StillApproval, "its agent asks a person for leave", "cox intervention respond --accept ID, or cox intervention respond --decline ID"},
-		{StillUnasked, "it waits for a person whom nobody asked", `cox assignment cancel --reason "…" ID, or cox run logs ID`},
+		{StillApproval, "its agent asks a person for leave", "cox intervention respond --accept ID; or cox intervention respond --decline ID"},
+		{StillUnasked, "it waits for a person whom nobody asked", "cox assignment show ID"},
 		{StillStopped, "a person stopped its team", "cox resume"},
 		{StillReview, "its handoff waits for a decision", "cox review accept ID"},
 		{"dependency", "it depends on work that is not accepted", "cox assignment show ID"},
@@ -52,11 +56,11 @@ func StillReasons() []StillReason {
 		{StillCap, "it has used up what its workspace allows one assignment", "cox inbox"},
 		{"path", "other work holds paths that it needs", ""},
 		{StillPaused, "a person paused its loop", "cox loop resume"},
-		{StillLoopOff, "the loop of its team is off", "cox loop"},
+		{StillLoopOff, "the loop of its team is off", "cox loop --team TEAM; where no worker runs: cox up --team TEAM"},
 		{StillAdapter, "the adapter cannot be had, or was not asked yet", "cox doctor"},
 		{"capacity", "every run of the node, the workspace or the team is taken", ""},
 		{StillNoWorker, "no worker of its node runs", "cox up"},
-		{StillEngineAway, "Temporal does not answer the worker", "cox up"},
+		{StillEngineAway, "Temporal does not answer the worker", StartAgain},
 		{StillRetry, "it is tried again at a time", ""},
 		{StillMessage, "its message could not be sent yet", "cox run logs ID"},
 		{StillOutside, "somebody whom no node manages has claimed it", "cox run show ID"},
@@ -163,6 +167,9 @@ func stillForStart(f StillFacts, s *Still) {
 		next = f.Pause.Next(f.TeamID)
 	case StillLoopOff:
 		next = "cox loop --team " + f.TeamID
+		if f.WorkerAway { // without one no loop gets ready
+			next = "cox up --team " + f.TeamID
+		}
 	case StillBreaker, StillCap:
 		next = "cox inbox"
 	case StillAdapter:
@@ -183,7 +190,7 @@ func stillForMachine(f StillFacts, s *Still) {
 		s.because(StillNoWorker, "cox up", "no worker of its node runs")
 	case f.TurnActive:
 	case f.EngineAway:
-		s.because(StillEngineAway, "cox up", "Temporal does not answer the worker")
+		s.because(StillEngineAway, StartAgain, "Temporal does not answer the worker")
 	case f.MessageWhy != "":
 		s.because(StillMessage, "cox run logs "+f.RunID, "its message was not sent yet: %s", f.MessageWhy)
 	case f.HeldCode != "":

@@ -195,7 +195,7 @@ func (h *hosts) codexOptions() appserver.Options {
 
 func unavailable(kind string, err error) error {
 	return models.Errorf(models.CodeAdapterUnavailable, "the adapter %s is not to be had", kind).
-		Hint("cox worker --log-level debug shows why; --adapter fake works without Codex").Because(err)
+		Hint("cox worker --log-level debug; its log says why, and --adapter fake works without Codex").Because(err)
 }
 
 // adopt opens the hosts that have threads with something under way, so that their

@@ -18,7 +18,7 @@ func lockNode(stateDir string) (*pidlock.Lock, error) {
 	lock, err := pidlock.Acquire(lockPath(stateDir))
 	if held, ok := errors.AsType[*pidlock.HeldError](err); ok {
 		return nil, models.Errorf(models.CodeLeaseConflict, "a worker of %s runs already (process %d)", stateDir, held.PID).
-			With("holder_pid", held.PID).Hint("cox status shows what it does; cox down stops it")
+			With("holder_pid", held.PID).Hint("cox status; cox down stops it")
 	}
 	if err != nil {
 		return nil, ledger.StateUnusable(lockPath(stateDir), err)

@@ -109,7 +109,7 @@ func Dial(ctx context.Context, e Engine, logger *slog.Logger) (client.Client, er
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
 		return nil, models.Errorf(models.CodeEngineUnavailable, "Temporal at %s does not answer", o.HostPort).
-			With("address", o.HostPort).Hint("cox up starts one; --address or TEMPORAL_ADDRESS names yours").Because(err)
+			With("address", o.HostPort).Hint("cox up; or name yours by --address or TEMPORAL_ADDRESS").Because(err)
 	}
 	return c, nil
 }

@@ -245,7 +245,7 @@ func (r Repo) whyNotAdded(ctx context.Context, w Worktree, cause error) error {
 			Hint("git -C %s worktree list shows where; check another branch out there", r.Root).Because(cause)
 	case strings.Contains(text, "cannot lock ref"):
 		return models.Invalid("worktree", "branch %s cannot be made beside the other branches", w.Branch).With("branch", w.Branch).
-			Hint("cox workspace set --branch-prefix names another prefix").Because(cause)
+			Hint("cox workspace set branch_prefix=…; it names another prefix").Because(cause)
 	}
 	return cause
 }

@@ -82,7 +82,7 @@ func (c *checker) failed() error {
 	for i, p := range c.problems {
 		said[i] = fmt.Sprintf("%s:%d: %s", c.path, p.line, p.text)
 	}
-	return models.Invalid("policy", "%s", strings.Join(said, "; ")).With("line", c.problems[0].line).Hint("cox policy check")
+	return models.Invalid("policy", "%s", strings.Join(said, "; ")).With("line", c.problems[0].line).Hint("mend it there; cox policy check reads it again")
 }
 
 // answers turns the table into rows, the riskiest first.

@@ -51,7 +51,7 @@ func (tx *Tx) decidable(iv models.Intervention, verdict models.Verdict) (models.
 		return none, models.Invalid("intervention_id", "%q asks for words, not for a verdict", iv.ID).Hint("cox intervention respond --response \"…\" %s", iv.ID)
 	}
 	if verdict != models.VerdictAccept && verdict != models.VerdictDecline {
-		return none, models.Invalid("verdict", "%q must be accept or decline", verdict)
+		return none, models.Invalid("verdict", "%q must be accept or decline", verdict).Hint("cox intervention show %s", iv.ID)
 	}
 	row, err := get[models.Approval](tx.db, "approval", iv.ID)
 	if err == nil && verdict == models.VerdictAccept && !row.Risk.MayAccept(tx.By.Role) {
@@ -74,7 +74,7 @@ func (tx *Tx) openQuestion(id string) (models.Intervention, error) {
 		return iv, err
 	}
 	if iv.Status != interventionOpen {
-		return iv, models.Invalid("intervention_id", "%q is %s already", id, iv.Status).With("status", iv.Status)
+		return iv, models.Invalid("intervention_id", "%q is %s already", id, iv.Status).With("status", iv.Status).Hint("cox intervention show %s", id)
 	}
 	return iv, nil
 }

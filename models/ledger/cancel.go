@@ -63,7 +63,7 @@ func (tx *Tx) endable(action, id string, base *int) (models.Assignment, error) {
 	}
 	a, err := tx.reach(id, base)
 	if err == nil && a.Status.Terminal() {
-		err = models.Invalid("assignment_id", "assignment %q is %s already", a.ID, a.Status).With("status", string(a.Status))
+		err = models.Invalid("assignment_id", "assignment %q is %s already", a.ID, a.Status).With("status", string(a.Status)).Hint("cox assignment show %s", a.ID)
 	}
 	return a, err
 }
@@ -71,17 +71,17 @@ func (tx *Tx) endable(action, id string, base *int) (models.Assignment, error) {
 // replaces checks the assignment that takes over.
 func (tx *Tx) replaces(a models.Assignment, by string) error {
 	if by == a.ID {
-		return models.Invalid("superseded_by", "an assignment cannot supersede itself")
+		return models.Invalid("superseded_by", "an assignment cannot supersede itself").Hint("cox assignment supersede --help")
 	}
 	other, err := get[models.Assignment](tx.db, "assignment", by)
 	if err != nil {
 		return err
 	}
 	if other.WorkspaceID != a.WorkspaceID {
-		return models.Invalid("superseded_by", "assignment %q belongs to workspace %q, not %q", by, other.WorkspaceID, a.WorkspaceID)
+		return models.Invalid("superseded_by", "assignment %q belongs to workspace %q, not %q", by, other.WorkspaceID, a.WorkspaceID).Hint("cox assignment list --workspace %s", a.WorkspaceID)
 	}
 	if other.Status == models.AssignmentCancelled || other.Status == models.AssignmentSuperseded {
-		return models.Invalid("superseded_by", "assignment %q is itself %s", by, other.Status)
+		return models.Invalid("superseded_by", "assignment %q is itself %s", by, other.Status).Hint("cox assignment show %s", by)
 	}
 	return tx.mayReplace(a, other)
 }

@@ -44,6 +44,9 @@ func (tx *Tx) configureWorkspace(id string, change WorkspaceChange) (WorkspaceCo
 			With("version", w.Version).Hint("cox workspace show %s", id)
 	}
 	settings, err := w.Settings.With(change.Settings)
+	if _, set := change.Settings["worktree_root"]; err == nil && set {
+		err = settings.Spares(w)
+	}
 	if err != nil {
 		return out, err
 	}

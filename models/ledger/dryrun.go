@@ -121,7 +121,7 @@ func (l *Ledger) withSettings(ctx context.Context, in models.PlanInput, settings
 // Opening the file itself would leave files behind, also read-only.
 func copyLedger(from, to string) error {
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
-		return models.Errorf(models.CodeNotFound, "there is no ledger at %s", from).Hint("cox workspace add . creates one")
+		return models.Errorf(models.CodeNotFound, "there is no ledger at %s", from).Hint("cox workspace add .")
 	}
 	release, err := shareLock(from + ".lock")
 	if err != nil {

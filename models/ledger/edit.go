@@ -88,7 +88,7 @@ func (tx *Tx) keepsWorktree(a models.Assignment, changed []string) error {
 	w, found, err := findWorktree(tx.db, a.ID)
 	if err == nil && found && w.State != models.WorktreePlanned {
 		err = models.Invalid("worktree", "assignment %q has the worktree %s already", a.ID, w.Path).
-			Hint("cox assignment supersede replaces it by a new one")
+			Hint("cox assignment supersede --help; it replaces it by a new one")
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func handable(a models.Assignment) error {
 	case models.AssignmentClaimed, models.AssignmentRunning:
 		return nil
 	case models.AssignmentReady, models.AssignmentNeedsFix:
-		return refuse("has no claim", "cox loop starts %s; an agent of your own claims it with the tool claim_assignment", a.ID)
+		return refuse("has no claim", "cox up --team %s; its loop starts the work, and an agent of your own claims it with the tool claim_assignment", a.TeamID)
 	case models.AssignmentAwaitingHuman, models.AssignmentAwaitingApproval:
 		return refuse("waits for a person's answer", "cox assignment show %s", a.ID)
 	case models.AssignmentAwaitingReview:

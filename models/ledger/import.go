@@ -237,7 +237,7 @@ func (p *planImport) compare(i int, old models.Assignment) error {
 	}
 	if !p.request.Update {
 		return models.Errorf(models.CodeIdempotencyConflict, "assignment %q is in the ledger with another %s", a.ID, strings.Join(changed, ", ")).
-			With("field", changed[0]).With("fields", changed).Hint("cox assignment import --update … changes it")
+			With("field", changed[0]).With("fields", changed).Hint("cox assignment import --help; with --update it changes it")
 	}
 	p.out[i].Outcome = models.ImportUpdated
 	return models.CheckEdit(old, changed)

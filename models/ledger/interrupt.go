@@ -38,11 +38,11 @@ func (l *Ledger) InterruptRun(ctx context.Context, c *Call, runID, reason string
 func (tx *Tx) stoppable(r models.Run) error {
 	if !managed(r) {
 		return models.Invalid("run_id", "no node manages run %q, so its agent cannot be stopped from here", r.ID).
-			Hint("cox assignment cancel %s", r.AssignmentID)
+			Hint("cox assignment cancel --reason \"…\" %s", r.AssignmentID)
 	}
 	if r.Status == models.RunStarting {
 		return models.Invalid("run_id", "run %q is only starting", r.ID).With("status", string(r.Status)).
-			Hint("cox assignment cancel %s, or try again in a moment", r.AssignmentID)
+			Hint("try again in a moment; or cox assignment cancel --reason \"…\" %s", r.AssignmentID)
 	}
 	if _, err := tx.activeFor(r); err != nil {
 		return err

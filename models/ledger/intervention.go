@@ -149,7 +149,7 @@ func (tx *Tx) respond(id, response string) (models.Event, error) {
 	}
 	if iv.Kind == models.InterventionApproval {
 		return models.Event{}, models.Invalid("intervention_id", "%q is a request, which is accepted or declined", id).
-			Hint("cox intervention respond --accept %s, or --decline", id)
+			Hint("cox intervention respond --accept %s; or with --decline", id)
 	}
 	if err := required("response", response); err != nil {
 		return models.Event{}, err

@@ -151,7 +151,7 @@ func coded(err error, name string) error {
 
 func noLedger(name string) error {
 	return models.Errorf(models.CodeNotFound, "there is no ledger at %s", name).
-		Hint("cox workspace add . creates one; cox --db FILE names another")
+		Hint("cox workspace add .; or name another with --db FILE")
 }
 
 // ready brings the schema up to date and loads what every call needs.

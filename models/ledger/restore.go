@@ -92,7 +92,7 @@ func checkBackup(ctx context.Context, o Options, file string) error {
 	here, err := peek(o.Path)
 	if err == nil && here != backup {
 		return models.Invalid("file", "%s is a copy of another ledger than %s", file, o.Path).
-			Hint("cox --db FILE restores into another place")
+			Hint("cox ledger restore --help; with --db FILE it restores into another place")
 	}
 	return ctx.Err() // what is there may be missing or damaged: that is what a backup is for
 }

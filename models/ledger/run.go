@@ -132,7 +132,7 @@ func managed(r models.Run) bool { return r.BindingID != "" }
 // bound thread owns only the run of its binding.
 func (tx *Tx) ownRun(a models.Assignment) (models.Run, error) {
 	if a.ActiveRunID == "" {
-		return models.Run{}, models.Forbidden("assignment %q has no run; claim it first", a.ID).Hint("cox loop starts %s; an agent of your own claims it with the tool claim_assignment", a.ID)
+		return models.Run{}, models.Forbidden("assignment %q has no run; claim it first", a.ID).Hint("cox up --team %s; its loop starts the work, and an agent of your own claims it with the tool claim_assignment", a.TeamID)
 	}
 	r, err := get[models.Run](tx.db, "run", a.ActiveRunID)
 	if err != nil {
@@ -242,7 +242,7 @@ func (tx *Tx) activeFor(r models.Run) (models.Assignment, error) {
 		return a, err
 	}
 	if a.ActiveRunID != r.ID || a.Status.Terminal() {
-		return a, models.Invalid("run_id", "run %q is not the active run of assignment %q any more", r.ID, a.ID)
+		return a, models.Invalid("run_id", "run %q is not the active run of assignment %q any more", r.ID, a.ID).Hint("cox assignment show %s", a.ID)
 	}
 	return a, nil
 }

@@ -64,7 +64,7 @@ func (l *Ledger) Projection(ctx context.Context, by models.Principal, workspaceI
 		return none, w, err
 	}
 	if w.RepoRoot == "" {
-		return none, w, models.Invalid("workspace_id", "workspace %q has no repository", w.ID).Hint("cox workspace add registers its folder")
+		return none, w, models.Invalid("workspace_id", "workspace %q has no repository", w.ID).Hint("cox workspace add --help; it registers its folder")
 	}
 	s, err := l.Snapshot(ctx, SnapshotFilter{WorkspaceID: w.ID})
 	return s.Projection(), w, err

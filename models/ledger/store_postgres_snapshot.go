@@ -28,7 +28,7 @@ func withSnapshot(ctx context.Context, address string, clock Clock, fn func(*Led
 		return schemaUnsupported(l.store.name(), version)
 	case version < SchemaVersion:
 		return models.Errorf(models.CodeSchemaVersionUnsupported, "the ledger %s has schema %d, and a dry run may not bring it to %d", l.store.name(), version, SchemaVersion).
-			Hint("cox status migrates it; then try again").With("schema", version).With("supported", SchemaVersion)
+			Hint("cox status; it migrates it, then try again").With("schema", version).With("supported", SchemaVersion)
 	}
 	if err := l.readInstance(ctx); err != nil {
 		return err

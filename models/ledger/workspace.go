@@ -196,7 +196,7 @@ func (tx *Tx) archiveWorkspace(id string) (models.Workspace, error) {
 	}
 	if busy {
 		return w, models.Invalid("workspace_id", "workspace %q has open runs, such as that of %s", id, open.AssignmentID).
-			With("run_id", open.ID).Hint("cox run list --open --workspace %s, then end them: cox assignment cancel --reason \"…\" %s", id, open.AssignmentID)
+			With("run_id", open.ID).Hint("cox run list --open --workspace %s; end them: cox assignment cancel --reason \"…\" %s", id, open.AssignmentID)
 	}
 	if w, err = tx.setWorkspaceStatus(w, models.StatusArchived); err != nil {
 		return w, err

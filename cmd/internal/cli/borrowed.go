@@ -185,6 +185,8 @@ func (s *stack) awaitChildren(ctx context.Context) error {
 	told := false
 	err := await(ctx, remainsWait, func() (bool, error) {
 		_, engine, err := readEngine(s.stateDir)
+		_, starting := engineHolds(s.stateDir) // and has told nobody its address yet
+		engine = engine || starting
 		_, working := worker.Running(s.stateDir)
 		if (engine || working) && !told {
 			told = true

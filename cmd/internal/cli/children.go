@@ -71,7 +71,7 @@ func (in *call) startEngine(ctx context.Context, stateDir string, port, uiPort i
 		Name: "cox-temporal", Path: server, Env: in.childEnv(nil), Log: log,
 		Args: []string{
 			"--json", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--ui-port", strconv.Itoa(uiPort),
-			"--db-filename", filepath.Join(stateDir, "temporal.db"), "--log-level", "error",
+			"--db-filename", engineDB(stateDir), "--log-level", "error",
 		},
 	})
 	if err != nil {

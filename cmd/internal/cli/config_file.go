@@ -15,7 +15,7 @@ import (
 	"coxswain/models/ledger"
 )
 
-const mendFile = "cox config path names the file; mend it there"
+const mendFile = "cox config path; mend the file that it names"
 
 // configText is a configuration file as it was read.
 type configText struct {

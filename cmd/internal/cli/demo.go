@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"coxswain/activities/gitscope"
@@ -17,6 +19,7 @@ type demo struct {
 	*call
 	dir  string // holds both
 	repo string
+	name func() // tells a person where it is and how to remove it; once
 }
 
 // Names of the demo's rows.
@@ -43,6 +46,9 @@ func (in *call) setDemo(ctx context.Context) (*demo, error) {
 		return nil, models.Errorf(models.CodeInternal, "the demo's folder cannot be made").Because(err)
 	}
 	d := &demo{call: in, dir: dir, repo: filepath.Join(dir, "repository")}
+	d.name = sync.OnceFunc(func() {
+		in.note("the repository of this demo is %s; remove it all with: rm -r %s", d.repo, shellWord(d.dir))
+	})
 	state := filepath.Join(dir, "state")
 	in.values["state-dir"] = value{parsed: state, raw: state, source: "flag"}
 	in.values["db"] = value{parsed: filepath.Join(state, "ledger.db"), source: "flag"}
@@ -58,8 +64,10 @@ func (in *call) setDemo(ctx context.Context) (*demo, error) {
 	if !in.given("fake-pace") && !in.on("exit-when-done") {
 		in.values["fake-pace"] = value{parsed: demoPace, raw: demoPace.String(), source: "flag"}
 	}
-	err = d.makeRepository(ctx)
-	return d, err
+	if err := d.makeRepository(ctx); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir)) // nothing in it is worth a look
+	}
+	return d, nil
 }
 
 // makeRepository makes a small repository with one commit.

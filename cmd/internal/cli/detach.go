@@ -52,7 +52,7 @@ func (in *call) awaitUp(ctx context.Context, stateDir string) error {
 		err = errors.New("it ended")
 	}
 	if err != nil {
-		return models.Errorf(models.CodeEngineUnavailable, "the cox up that runs already did not become ready").Hint("cox down, then cox up").Because(err)
+		return models.Errorf(models.CodeEngineUnavailable, "the cox up that runs already did not become ready").Hint("cox down && cox up").Because(err)
 	}
 	return in.behind(stateDir, r, true)
 }

@@ -24,7 +24,7 @@ func (s *stack) lock() (func(), error) {
 	lock, err := pidlock.Acquire(upLock(s.stateDir))
 	if held, ok := errors.AsType[*pidlock.HeldError](err); ok {
 		return nil, models.Errorf(models.CodeLeaseConflict, "cox up runs already for %s (process %d)", s.stateDir, held.PID).
-			With("holder_pid", held.PID).Hint("cox status shows what it does; cox down stops it")
+			With("holder_pid", held.PID).Hint("cox status; cox down stops it")
 	}
 	if err != nil {
 		return nil, ledger.StateUnusable(upLock(s.stateDir), err)
@@ -68,12 +68,14 @@ func down(ctx context.Context, in *call) error {
 		}
 		stopped = append(stopped, pid)
 	}
-	pid, err := d.stopServer(ctx)
-	if err != nil {
-		return err
-	}
-	if pid != 0 {
-		stopped = append(stopped, pid)
+	for _, end := range []func(context.Context) (int, error){d.awaitEngine, d.stopServer} {
+		pid, err := end(ctx)
+		if err != nil {
+			return err
+		}
+		if pid != 0 {
+			stopped = append(stopped, pid)
+		}
 	}
 	return in.answer(fields{"stopped": stopped}, func(p *printer) {
 		if len(stopped) == 0 {

@@ -111,7 +111,7 @@ func knownType(ctx context.Context, l *ledger.Ledger, kind string) error {
 	if near := models.Nearest(kind, models.ReservedEventTypes()); near != "" {
 		return e.Hint("did you mean %s?", near)
 	}
-	return e.Hint("cox events --newest shows types")
+	return e.Hint("cox events --newest")
 }
 
 func (p *printer) events(found []models.Event) {

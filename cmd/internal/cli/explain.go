@@ -26,7 +26,7 @@ func explain(_ context.Context, in *call) error {
 			return in.answer(fields{"error_code": f}, func(p *printer) { p.code(f) })
 		}
 	}
-	return models.Errorf(models.CodeNotFound, "%q is no error code", in.argument).With("code", in.argument).Hint("cox explain lists them")
+	return models.Errorf(models.CodeNotFound, "%q is no error code", in.argument).With("code", in.argument).Hint("cox explain")
 }
 
 func (p *printer) codes(all []models.CodeFacts) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"coxswain/models"
 	"coxswain/models/ledger"
 	"coxswain/worker"
 )
@@ -52,12 +54,20 @@ func (in *call) lag(ctx context.Context, l *ledger.Ledger) (lag, error) {
 	case !here && len(others) == 0:
 		out.Worker, out.Engine, out.Next = lagAway, lagUnknown, in.next("up")
 	case found.AwaySince != nil:
-		out.Engine, out.Next = lagAway, in.next("up")
-		if _, up := upRunning(paths.StateDir); up { // which starts its Temporal again by itself
-			out.Next = in.next("status")
-		}
+		out.Engine, out.Next = lagAway, in.nexts(models.StartAgain)
 	}
 	return out, nil
+}
+
+// nexts is a line of cox commands for the same ledger.
+func (in *call) nexts(line string) string {
+	commands := strings.Split(line, " && ")
+	for i, command := range commands {
+		if rest, cox := strings.CutPrefix(command, "cox "); cox {
+			commands[i] = in.next(rest)
+		}
+	}
+	return strings.Join(commands, " && ")
 }
 
 // next is a cox command line for the same ledger.

@@ -300,7 +300,7 @@ func (r *loops) capable(ctx context.Context, t models.Team) error {
 	})
 	if probe == nil {
 		return models.Errorf(models.CodeAdapterUnavailable, "no worker has probed %s on node %s", t.Loop.AdapterKind, w.NodeID).
-			Hint("cox worker serves it; its log says what is wrong").Because(err)
+			Hint("cox worker; its log says what is wrong").Because(err)
 	}
 	if probe.Status != models.StatusActive {
 		reason := "the adapter " + t.Loop.AdapterKind + " is unavailable: " + probe.Reason

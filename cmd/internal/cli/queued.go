@@ -41,9 +41,7 @@ func (in *call) idle(ctx context.Context) []models.Idle {
 		return nil
 	}
 	for i := range found {
-		if rest, cox := strings.CutPrefix(found[i].Next, "cox "); cox {
-			found[i].Next = in.next(rest)
-		}
+		found[i].Next = in.nexts(found[i].Next)
 	}
 	return found
 }

@@ -217,7 +217,7 @@ func (s *stack) finished() {
 	s.note("      cox %sevents", dir)
 	if s.demo != nil {
 		s.note("      cox %sassignment show %s", dir, s.demo.first())
-		s.note("the repository of this demo is %s; remove it all with: rm -r %s", s.demo.repo, shellWord(s.demo.dir))
+		s.demo.name()
 		if bin, err := appserver.Find(os.Environ()); err == nil {
 			s.note("the real Codex is at %s; repeat on it with: cox up --demo --adapter codex-app-server", bin)
 		} else {

@@ -64,7 +64,7 @@ func status(ctx context.Context, in *call) error {
 		p.notes(note, notice)
 		p.lag(g)
 		if found {
-			p.line("Temporal: %s   Web UI: %s", engine.Address, engine.UI)
+			p.engine(engine, g)
 		}
 		p.status(s, running)
 		if len(people) > 0 {
@@ -103,6 +103,13 @@ func (p *printer) notes(note models.ConfigNote, last *models.Notice) {
 	}
 	if last != nil && last.State == "failed" {
 		p.line("notify: the command failed at %s (%s %s): %s. Try it: cox notify test", when(last.CreatedAt), last.Kind, last.Change, last.Error)
+	}
+}
+
+// engine says where Temporal is, unless lag has said that it does not answer.
+func (p *printer) engine(r engineRecord, g lag) {
+	if g.Engine != lagAway {
+		p.line("Temporal: %s   Web UI: %s", r.Address, r.UI)
 	}
 }
 

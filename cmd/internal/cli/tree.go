@@ -96,8 +96,9 @@ func (a *app) action(l leaf) urfave.ActionFunc {
 		if err != nil || a.only {
 			return err
 		}
-		in.waits = func() *lag { return in.lagging(c.Context) }
-		in.idles = func() []models.Idle { return in.idle(c.Context) }
+		answering := context.WithoutCancel(c.Context) // an interrupted command, too, says what became of its change
+		in.waits = func() *lag { return in.lagging(answering) }
+		in.idles = func() []models.Idle { return in.idle(answering) }
 		return l.run(c.Context, in)
 	}
 }

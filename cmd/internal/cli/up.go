@@ -58,6 +58,7 @@ func up(ctx context.Context, in *call) error {
 		if scene, err = in.setDemo(ctx); err != nil {
 			return err
 		}
+		defer scene.name() // once nothing writes into it any more
 	}
 	paths, err := in.paths()
 	if err != nil {
@@ -321,7 +322,7 @@ func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
 	case err != nil && !models.IsCode(err, models.CodeVersionConflict):
 		return err
 	case err == nil && ctx.Err() != nil && s.on("exit-when-done") && !ended:
-		err = models.Errorf(models.CodeInterrupted, "interrupted before every assignment had ended").Hint("cox up goes on with them")
+		err = models.Errorf(models.CodeInterrupted, "interrupted before every assignment had ended").Hint("cox up")
 	}
 	ctx = context.WithoutCancel(ctx)
 	if s.leave(); err == nil || interrupted { // also after the last decision its turn is let end

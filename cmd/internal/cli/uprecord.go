@@ -59,7 +59,7 @@ func writeUp(stateDir string, r upRecord) error {
 func (s *stack) tellReady(teams []string) error {
 	r, runs := readUp(s.stateDir)
 	if !runs {
-		return models.Errorf(models.CodeLedgerUnavailable, "the record of this command in %s is gone", s.stateDir).Hint("cox down, then cox up")
+		return models.Errorf(models.CodeLedgerUnavailable, "the record of this command in %s is gone", s.stateDir).Hint("cox down && cox up")
 	}
 	r.Ready, r.UI, r.Teams = true, s.engine.UI, teams
 	return writeUp(s.stateDir, r)

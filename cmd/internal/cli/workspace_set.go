@@ -68,8 +68,8 @@ func workspaceSet(ctx context.Context, in *call) error {
 	})
 }
 
-// assignments reads arguments of the form KEY=VALUE; a key that is named twice has
-// its last value.
+// assignments reads arguments of the form KEY=VALUE, and refuses a key that is given
+// twice.
 func assignments(arguments []string) (map[string]string, error) {
 	out := make(map[string]string, len(arguments))
 	for _, argument := range arguments {
@@ -77,7 +77,11 @@ func assignments(arguments []string) (map[string]string, error) {
 		if !found {
 			return nil, models.Invalid("settings", "%q is not of the form KEY=VALUE", argument).Hint("cox workspace set %s=VALUE", argument)
 		}
-		out[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		key = strings.TrimSpace(key)
+		if _, twice := out[key]; twice {
+			return nil, models.Invalid("settings", "%s is given twice", key).With("key", key).Hint("cox workspace set --help; give each key once")
+		}
+		out[key] = strings.TrimSpace(value)
 	}
 	return out, nil
 }

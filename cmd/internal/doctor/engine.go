@@ -30,7 +30,7 @@ func (e *examination) temporalAnswers(ctx context.Context) {
 		e.ok(temporalCheck, state.Address+" answers, namespace "+state.Namespace)
 	case e.UpPID != 0:
 		e.fail(temporalCheck, models.CodeEngineUnavailable, fmt.Sprintf("%s does not answer, and cox up (process %d) waits for it", state.Address, e.UpPID),
-			"cox down && cox up")
+			models.StartAgain)
 	case e.EngineNamed:
 		e.failWith(temporalCheck, models.CodeEngineUnavailable, err, "cox up")
 	case e.WorkerPID != 0: // which may have been told another address
@@ -56,7 +56,7 @@ func (e *examination) relayBehind(ctx context.Context) {
 	case lag.Wakeups > 0 && len(lag.Alive) == 0:
 		e.warn(relayCheck, fmt.Sprintf("%d wake-ups wait, and no worker runs", lag.Wakeups), "cox up")
 	case lag.Wakeups > 0 && lag.AwaySince != nil:
-		e.warn(relayCheck, fmt.Sprintf("%d wake-ups wait, and Temporal does not answer the worker", lag.Wakeups), "cox up")
+		e.warn(relayCheck, fmt.Sprintf("%d wake-ups wait, and Temporal does not answer the worker", lag.Wakeups), models.StartAgain)
 	default:
 		e.ok(relayCheck, fmt.Sprintf("%d wake-ups are on their way", lag.Wakeups))
 	}

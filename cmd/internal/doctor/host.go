@@ -81,7 +81,7 @@ func (e *examination) workerLives(ctx context.Context) {
 	silent := e.Now().Sub(node.HeartbeatAt).Round(time.Second)
 	detail := fmt.Sprintf("process %d serves node %s, incarnation %d, heartbeat %s ago", e.WorkerPID, node.ID, node.Incarnation, silent)
 	if silent > models.NodeSilence {
-		e.fail(workerCheck, models.CodeEngineUnavailable, detail, "cox down, then cox up")
+		e.fail(workerCheck, models.CodeEngineUnavailable, detail, "cox down && cox up")
 		return
 	}
 	e.ok(workerCheck, detail)

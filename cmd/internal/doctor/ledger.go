@@ -46,7 +46,7 @@ func (e *examination) ledgerSound(ctx context.Context) {
 	case err != nil:
 		e.failWith(integrityCheck, models.CodeLedgerUnavailable, err, "stop cox and restore a backup beside "+ledger.ShownAddress(e.Paths.DB))
 	case len(found) > 0:
-		e.fail(integrityCheck, models.CodeLedgerUnavailable, "damaged: "+strings.Join(found, "; "), "cox down, then restore a backup of "+ledger.ShownAddress(e.Paths.DB))
+		e.fail(integrityCheck, models.CodeLedgerUnavailable, "damaged: "+strings.Join(found, "; "), "cox down; then restore a backup of "+ledger.ShownAddress(e.Paths.DB))
 	default:
 		e.ok(integrityCheck, "no damage found")
 	}

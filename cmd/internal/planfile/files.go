@@ -31,7 +31,7 @@ func Read(names []string, stdin io.Reader) (Plan, error) {
 		out.add(part)
 	}
 	if len(out.Entries) == 0 && len(out.Problems) == 0 {
-		return out, models.Invalid("FILE", "%s holds no assignment", strings.Join(names, ", ")).Hint("cox assignment import --help shows what a plan looks like")
+		return out, models.Invalid("FILE", "%s holds no assignment", strings.Join(names, ", ")).Hint("cox assignment import --help")
 	}
 	out.sort()
 	return out, nil
