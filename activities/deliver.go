@@ -203,19 +203,8 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 	if active && d.m.Item.Kind != models.PromptSteer {
 		return d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own, "a turn is active")
 	}
-	held, err := d.n.Ledger.MessageHeld(ctx, d.m.Item.ID)
-	if err != nil {
+	if wanted, err := d.wanted(ctx); err != nil || !wanted {
 		return err
-	}
-	if held {
-		return d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own, "its team was stopped")
-	}
-	wanted, err := d.n.Ledger.StillWanted(ctx, d.m.Item.ID, d.own)
-	if err != nil {
-		return err
-	}
-	if !wanted {
-		return d.n.Ledger.DropMessage(ctx, d.m.Item.ID, d.own, "no longer wanted")
 	}
 	if active {
 		return d.steer(ctx, again)
@@ -228,6 +217,28 @@ func (d *delivery) send(ctx context.Context, again bool) error {
 			return err
 		}
 	}
+	return d.begin(ctx, again)
+}
+
+// wanted tells whether the message is to be sent now; it records a stop that holds
+// it, and drops what is no longer wanted.
+func (d *delivery) wanted(ctx context.Context) (bool, error) {
+	held, err := d.n.Ledger.MessageHeld(ctx, d.m.Item.ID)
+	if err != nil {
+		return false, err
+	}
+	if held {
+		return false, d.n.Ledger.DeliveryHeld(ctx, d.m.Item.ID, d.own, "its team was stopped")
+	}
+	wanted, err := d.n.Ledger.StillWanted(ctx, d.m.Item.ID, d.own)
+	if err == nil && !wanted {
+		err = d.n.Ledger.DropMessage(ctx, d.m.Item.ID, d.own, "no longer wanted")
+	}
+	return wanted, err
+}
+
+// begin starts the turn and waits for its receipt.
+func (d *delivery) begin(ctx context.Context, again bool) error {
 	failpoint.Hit(failpoint.TurnSending)
 	turn, err := d.host.StartTurn(ctx, d.m.Item.ThreadID, codex.TurnInput{Text: d.m.Text, ClientMessageID: d.m.Item.ID})
 	if d.unheld && codex.KindOf(err) == codex.ErrUnknownID {

@@ -103,7 +103,7 @@ func (n *notices) pass(ctx context.Context) error {
 		failure := ""
 		if err := n.tell(ctx, n.live.get(), notice); err != nil {
 			if ctx.Err() != nil {
-				return nil // told again under the same id by the next worker
+				return nil //nolint:nilerr // told again under the same id by the next worker
 			}
 			failure = err.Error()
 			n.warn("the notify command failed", "notice", notice.ID, "kind", notice.Kind, "change", notice.Change, "error", err)

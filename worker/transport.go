@@ -112,7 +112,7 @@ func programOf(o appserver.Options) string {
 
 func (h *hosts) complain(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil {
-		h.o.Log.Warn(what, "error", err)
+		h.o.Log.Warn("the managed app-server was not looked after", "what", what, "error", err)
 	}
 }
 

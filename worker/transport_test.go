@@ -34,7 +34,7 @@ func socketless(t *testing.T, transport string) (h *hosts, log *strings.Builder)
 	log = &strings.Builder{}
 	h.o.StateDir, h.o.Transport, h.o.CodexHome, h.o.CodexBin = filepath.Join(dir, "state"), transport, dir, filepath.Join(dir, "codex")
 	h.o.Log = slog.New(slog.NewTextHandler(log, nil))
-	if err := os.WriteFile(h.o.CodexBin, []byte(oldCodex), 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(h.o.CodexBin, []byte(oldCodex), 0o700); err != nil { // it is to be run
 		t.Fatal(err)
 	}
 	return h, log

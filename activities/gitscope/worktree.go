@@ -125,7 +125,7 @@ func (r Repo) findEntries(w Worktree, s *WorktreeState) error {
 }
 
 func exists(path string) bool {
-	_, err := os.Lstat(path)
+	_, err := os.Lstat(path) //nolint:gosec // nothing is read; callers have checked that it lies below their root
 	return err == nil
 }
 
@@ -198,7 +198,7 @@ func (r Repo) AddWorktree(ctx context.Context, w Worktree, held *os.File) error 
 	add := r.command(args...).with(disarmed)
 	add.timeout, add.held = checkoutTimeout, held
 	if _, err := add.output(ctx); err != nil {
-		return r.whyNotAdded(ctx, w, err)
+		return r.whyNotAdded(w, err)
 	}
 	s, err = r.LookAtWorktree(ctx, w)
 	if err == nil && !s.Whole {
@@ -234,7 +234,7 @@ func (w Worktree) undo(entry string) error {
 
 // whyNotAdded tells the refusals that a person can do something about from the
 // others.
-func (r Repo) whyNotAdded(ctx context.Context, w Worktree, cause error) error {
+func (r Repo) whyNotAdded(w Worktree, cause error) error {
 	text := cause.Error()
 	if git, ok := errors.AsType[*exit](cause); ok {
 		text = git.stderr

@@ -76,7 +76,7 @@ func (r *recorder) keep(s statement) {
 }
 
 // ParamsFilter implements gorm.ParamsFilter and keeps the statement.
-func (r *recorder) ParamsFilter(_ context.Context, sql string, params ...any) (string, []any) {
+func (r *recorder) ParamsFilter(_ context.Context, sql string, params ...any) (string, []any) { //nolint:unparam // the interface is gorm's
 	args := make([]any, len(params))
 	for i, p := range params {
 		args[i] = plain(p)

@@ -28,7 +28,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) int {
 	c := &crash.Campaign{Progress: progress}
 	flags := flag.NewFlagSet("cox-crash", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	flags.Uint64Var(&c.Seed, "seed", uint64(time.Now().Unix()), "`N` from which all kills follow; an earlier one goes on")
+	flags.Uint64Var(&c.Seed, "seed", uint64(time.Now().Unix()), "`N` from which all kills follow; an earlier one goes on") //nolint:gosec // after 1970
 	flags.DurationVar(&c.Duration, "duration", 10*time.Minute, "how long worlds begin")
 	flags.IntVar(&c.Parallel, "parallel", 4, "`N` worlds at a time")
 	flags.IntVar(&c.Only, "world", -1, "run world `N` of the seed again, and no other")

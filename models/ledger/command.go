@@ -38,7 +38,8 @@ func (l *Ledger) Start(ctx context.Context, commandID string) (w Work, open bool
 		return w, false, err
 	}
 	tx := &Tx{db: l.read(ctx), l: l, Now: l.Now()}
-	return w, true, tx.fill(&w)
+	err = tx.fill(&w)
+	return w, true, err
 }
 
 // BeginCommand makes an attempt the owner of a command and returns what it works

@@ -123,7 +123,7 @@ func readMark(file string) (m mark, err error) {
 		return m, StateUnusable(file, err)
 	}
 	if json.Unmarshal(raw, &m) != nil {
-		return mark{}, nil // half written by a power cut; it is written anew
+		return mark{}, nil //nolint:nilerr // half written by a power cut; it is written anew
 	}
 	return m, nil
 }

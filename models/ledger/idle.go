@@ -101,7 +101,7 @@ func (k *idleLook) team(ctx context.Context, id string) (idleTeam, error) {
 	if err != nil {
 		return idleTeam{}, err
 	}
-	in, err := planScope{db: db, team: team, ws: ws, now: k.l.Now()}.teamOnly()
+	in, err := (&planScope{db: db, team: team, ws: ws, now: k.l.Now()}).teamOnly()
 	if err != nil {
 		return idleTeam{}, err
 	}

@@ -40,5 +40,6 @@ func (l *Ledger) ConfigNote(ctx context.Context, nodeID string) (models.ConfigNo
 	if err != nil || len(values) == 0 {
 		return note, err
 	}
-	return note, json.Unmarshal([]byte(values[0]), &note)
+	err = json.Unmarshal([]byte(values[0]), &note)
+	return note, err
 }

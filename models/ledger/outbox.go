@@ -199,16 +199,8 @@ func (l *Ledger) BeginMessage(ctx context.Context, threadID, owner string) (*Mes
 	err := l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		out = nil
 		for {
-			item, found, err := tx.oldest(threadID)
-			if err != nil || !found {
-				return err
-			}
-			if item.State == models.OutboxPending {
-				if held, err := messageHeld(tx.db, item); err != nil || held {
-					return err
-				}
-			}
-			if waits, err := promptWaits(tx.db, threadID); err != nil || waits {
+			item, free, err := tx.nextMessage(threadID)
+			if err != nil || !free {
 				return err
 			}
 			why, err := tx.itemUnwanted(item)
@@ -216,7 +208,7 @@ func (l *Ledger) BeginMessage(ctx context.Context, threadID, owner string) (*Mes
 				return err
 			}
 			if why == "" || item.State == models.OutboxSending && item.Owner != "" && why != "the thread was replaced" {
-				out, err = tx.takeMessage(item, owner, why)
+				out, err = tx.takeMessage(item, owner)
 				return err
 			}
 			if err := tx.settleItem(item, models.OutboxDropped, why); err != nil {
@@ -225,6 +217,22 @@ func (l *Ledger) BeginMessage(ctx context.Context, threadID, owner string) (*Mes
 		}
 	})
 	return out, err
+}
+
+// nextMessage is the thread's oldest message; free is false without one, and while a
+// stop or a request that waits for an answer holds it.
+func (tx *Tx) nextMessage(threadID string) (item models.OutboxItem, free bool, err error) {
+	item, found, err := tx.oldest(threadID)
+	if err != nil || !found {
+		return item, false, err
+	}
+	if item.State == models.OutboxPending {
+		if held, err := messageHeld(tx.db, item); err != nil || held {
+			return item, false, err
+		}
+	}
+	waits, err := promptWaits(tx.db, threadID)
+	return item, err == nil && !waits, err
 }
 
 func (tx *Tx) oldest(threadID string) (item models.OutboxItem, found bool, err error) {
@@ -254,7 +262,7 @@ func itemUnwanted(db *gorm.DB, item models.OutboxItem) (string, error) {
 // takeMessage hands the item to an attempt. An item that was perhaps sent and is
 // no longer wanted is taken too, so that its receipt is found out, but it is
 // never sent again (StillWanted).
-func (tx *Tx) takeMessage(item models.OutboxItem, owner, _ string) (*Message, error) {
+func (tx *Tx) takeMessage(item models.OutboxItem, owner string) (*Message, error) {
 	m := &Message{Again: item.State == models.OutboxSending}
 	item.State, item.Owner, item.Attempts = models.OutboxSending, owner, item.Attempts+1
 	_, err := tx.swap(&models.OutboxItem{}, map[string]any{"state": item.State, "owner": owner, "attempts": item.Attempts, "not_before": nil}, "id = ?", item.ID)

@@ -23,6 +23,7 @@ func (t watchedTurn) waits() bool { return t.RunStatus.Waiting() }
 // activeTurns reads the active turns of which no clock has run out yet.
 func activeTurns(db *gorm.DB) ([]watchedTurn, error) {
 	var out []watchedTurn
+	//nolint:unqueryvet // a turn is read whole
 	err := db.Raw(`SELECT t.*, b.workspace_id, b.team_id, coalesce(r.status, '') AS run_status, w.settings
 	  FROM turns t JOIN bindings b ON b.id = t.binding_id JOIN workspaces w ON w.id = b.workspace_id LEFT JOIN runs r ON r.id = t.run_id
 	  WHERE t.status = 'active' AND t.stale = '' ORDER BY t.started_at, t.id`).Scan(&out).Error

@@ -32,7 +32,7 @@ func loadPlan(db *gorm.DB, teamID, assignmentID string, now time.Time) (models.P
 	if err != nil {
 		return models.PlanInput{}, err
 	}
-	return planScope{db: db, team: team, ws: ws, one: assignmentID, now: now}.load()
+	return (&planScope{db: db, team: team, ws: ws, one: assignmentID, now: now}).load()
 }
 
 // loadStarts is loadPlan for what a team could start, without its live runs and its
@@ -46,7 +46,7 @@ func loadStarts(db *gorm.DB, teamID string, now time.Time) (models.PlanInput, er
 	if err != nil {
 		return models.PlanInput{}, err
 	}
-	return planScope{db: db, team: team, ws: ws, now: now, starting: true}.load()
+	return (&planScope{db: db, team: team, ws: ws, now: now, starting: true}).load()
 }
 
 // holdsBack reads what holds work back apart from the work itself: the workspace's
@@ -64,7 +64,7 @@ func (s *planScope) holdsBack(in *models.PlanInput) (err error) {
 	return err
 }
 
-func (s planScope) input() models.PlanInput {
+func (s *planScope) input() models.PlanInput {
 	team, ws := s.team, s.ws
 	return models.PlanInput{
 		Now: s.now, WorkspaceID: ws.ID, TeamID: team.ID, OneAssignment: s.one, Loop: team.Loop, Pause: team.Pause, NodeID: ws.NodeID,
@@ -73,7 +73,7 @@ func (s planScope) input() models.PlanInput {
 }
 
 // teamOnly is the input without any assignment, and without the runs that are open.
-func (s planScope) teamOnly() (models.PlanInput, error) {
+func (s *planScope) teamOnly() (models.PlanInput, error) {
 	in := s.input()
 	if err := s.holdsBack(&in); err != nil {
 		return in, err
@@ -82,7 +82,7 @@ func (s planScope) teamOnly() (models.PlanInput, error) {
 	return in, err
 }
 
-func (s planScope) load() (models.PlanInput, error) {
+func (s *planScope) load() (models.PlanInput, error) {
 	in := s.input()
 	if err := s.holdsBack(&in); err != nil { // before the methods below bind their copy of s
 		return in, err
@@ -99,7 +99,7 @@ func (s planScope) load() (models.PlanInput, error) {
 	return in, nil
 }
 
-func (s planScope) node(in *models.PlanInput) error {
+func (s *planScope) node(in *models.PlanInput) error {
 	owner, _, err := find[models.Actor](s.db, "id = ?", s.team.OwnerActorID)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s planScope) node(in *models.PlanInput) error {
 }
 
 // capacity counts the managed runs without an end against every limit.
-func (s planScope) capacity(in *models.PlanInput) error {
+func (s *planScope) capacity(in *models.PlanInput) error {
 	var open []struct {
 		TeamID, WorkspaceID, NodeID, AssignmentID string
 		Status                                    models.RunStatus
@@ -164,7 +164,7 @@ type candidate struct {
 const startable = `team_id = ? AND (status IN ('ready','needs_fix') OR status IN ('claimed','running') AND lease_expires_at <= ?
   AND EXISTS (SELECT 1 FROM runs r WHERE r.id = assignments.active_run_id AND r.binding_id = ''))`
 
-func (s planScope) starts(in *models.PlanInput) error {
+func (s *planScope) starts(in *models.PlanInput) error {
 	if s.one != "" {
 		return nil
 	}
@@ -220,7 +220,7 @@ type startFacts struct {
 }
 
 // startFacts reads what speaks for or against the candidates, one query each.
-func (s planScope) startFacts() (startFacts, error) {
+func (s *planScope) startFacts() (startFacts, error) {
 	f := startFacts{blockers: map[string][]models.Blocker{}, busy: map[string]bool{}, threads: map[string]bool{}, failures: map[string]failure{}, asked: map[string]bool{}}
 	waiting, err := findBlockers(s.db, "a.team_id = ? AND a.status IN ('ready','needs_fix')", s.team.ID)
 	if err != nil {
@@ -252,7 +252,7 @@ func (s planScope) startFacts() (startFacts, error) {
 	return f, err
 }
 
-func (s planScope) mark(set map[string]bool, query string, args ...any) error {
+func (s *planScope) mark(set map[string]bool, query string, args ...any) error {
 	var ids []string
 	err := s.db.Raw(query, args...).Scan(&ids).Error
 	for _, id := range ids {
@@ -263,7 +263,7 @@ func (s planScope) mark(set map[string]bool, query string, args ...any) error {
 
 // holds reads who holds paths in the workspace: every assignment from its first
 // start to its end, and one that ended while its turn has not.
-func (s planScope) holds(in *models.PlanInput) error {
+func (s *planScope) holds(in *models.PlanInput) error {
 	if len(in.Starts) == 0 {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // runs reads the managed runs without an end and what their threads last did.
-func (s planScope) runs(in *models.PlanInput) error {
+func (s *planScope) runs(in *models.PlanInput) error {
 	q := s.db.Where("team_id = ? AND ended_at IS NULL AND binding_id <> ''", s.team.ID)
 	if s.one != "" {
 		q = q.Where("assignment_id = ?", s.one)
@@ -27,7 +27,7 @@ func (s planScope) runs(in *models.PlanInput) error {
 	return nil
 }
 
-func (s planScope) liveRun(r models.Run) (models.LiveRun, error) {
+func (s *planScope) liveRun(r models.Run) (models.LiveRun, error) {
 	live := models.LiveRun{
 		RunID: r.ID, AssignmentID: r.AssignmentID, ActorID: r.ActorID, Status: r.Status,
 		HasThread: r.SessionRef != "", LeaseExpired: !r.LeaseExpiresAt.After(s.now),
@@ -67,7 +67,7 @@ func (s planScope) liveRun(r models.Run) (models.LiveRun, error) {
 
 // busy tells whether something of the run is under way already, and whether words
 // were put into its turn that no one has seen there. What a stop holds is not.
-func (s planScope) busy(r models.Run) (busy, steered bool, err error) {
+func (s *planScope) busy(r models.Run) (busy, steered bool, err error) {
 	var n struct{ Commands, Messages, Steered int }
 	runID, under := r.ID, "('pending','sending')"
 	if s.team.Pause.Stopped() && r.Status.Waiting() {
@@ -79,11 +79,11 @@ func (s planScope) busy(r models.Run) (busy, steered bool, err error) {
 	return n.Commands+n.Messages > n.Steered, n.Steered > 0, err
 }
 
-func (s planScope) lastEvent(runID, eventType string) (models.Event, error) {
+func (s *planScope) lastEvent(runID, eventType string) (models.Event, error) {
 	return lastEvent(s.db, "run_id = ? AND type = ?", runID, eventType)
 }
 
-func (s planScope) cancelEvent(r models.Run) (string, error) {
+func (s *planScope) cancelEvent(r models.Run) (string, error) {
 	var rows []models.Event
 	err := s.db.Select("id").Where("assignment_id = ? AND type IN (?, ?)", r.AssignmentID, models.EventAssignmentCancelled, models.EventAssignmentSuperseded).
 		Order("sequence DESC").Limit(1).Find(&rows).Error
@@ -95,7 +95,7 @@ func (s planScope) cancelEvent(r models.Run) (string, error) {
 
 // turns fills in the last turn and how many in a row were lost or failed since
 // the last answer.
-func (s planScope) turns(r models.Run, answered models.Event, live *models.LiveRun) error {
+func (s *planScope) turns(r models.Run, answered models.Event, live *models.LiveRun) error {
 	var rows []models.Turn
 	if err := s.db.Where("run_id = ?", r.ID).Order("started_at DESC, id DESC").Limit(16).Find(&rows).Error; err != nil {
 		return err
@@ -132,7 +132,7 @@ func streak(newestFirst []models.Turn, since time.Time, so func(models.Turn) boo
 	return n
 }
 
-func (s planScope) handoffNudges(runID string, since time.Time) (int, error) {
+func (s *planScope) handoffNudges(runID string, since time.Time) (int, error) {
 	var n int64
 	err := s.db.Model(&models.Command{}).Where("run_id = ? AND type = 'resume_assignment' AND reason = 'no_handoff' AND state = 'done' AND created_at >= ?",
 		runID, max(since.UnixMilli(), 0)).Count(&n).Error
@@ -145,7 +145,7 @@ const lastAnswer = `coalesce((SELECT max(i.answered_at) FROM interventions i WHE
 
 // reviews reads the undecided handoffs of the team, oldest first, with the nudges
 // that named them.
-func (s planScope) reviews(in *models.PlanInput) error {
+func (s *planScope) reviews(in *models.PlanInput) error {
 	var rows []dueReview
 	err := s.db.Raw(`SELECT e.id AS event_id, a.id AS assignment_id, e.run_id, r.binding_id, r.ended_at AS run_ended, e.created_at, `+lastAnswer+` AS answered,
 	    coalesce((SELECT max(i.created_at) FROM interventions i WHERE i.run_id = e.run_id AND i.kind = 'review_ignored'), 0) AS ignored,
@@ -185,7 +185,7 @@ type nudged struct {
 
 // nudges counts the nudges by event since the last answer about it; under "" those
 // that are still open.
-func (s planScope) nudges(due []dueReview) (map[string]nudged, error) {
+func (s *planScope) nudges(due []dueReview) (map[string]nudged, error) {
 	since := make(map[string]int64, len(due))
 	for _, r := range due {
 		since[r.EventID] = r.Answered
@@ -207,7 +207,7 @@ func (s planScope) nudges(due []dueReview) (map[string]nudged, error) {
 	return out, err
 }
 
-func (s planScope) integratorIdle(in *models.PlanInput) error {
+func (s *planScope) integratorIdle(in *models.PlanInput) error {
 	var n int64
 	err := s.db.Raw(`SELECT (SELECT count(*) FROM turns t JOIN bindings b ON b.id = t.binding_id WHERE b.team_id = ? AND b.kind = 'integrator' AND t.status = 'active')
 	  + (SELECT count(*) FROM outbox o JOIN bindings b ON b.id = o.binding_id WHERE b.team_id = ? AND b.kind = 'integrator' AND o.state IN ('pending','sending'))`,

@@ -77,7 +77,7 @@ func (g *gathering) pairedWaits() error {
 		for _, e := range page {
 			f.After = e.Sequence
 			key, wait, begins := pairOf(e)
-			if wait.TeamID != "" && (g.f.TeamID != "" && e.TeamID != g.f.TeamID || g.f.WorkspaceID != "" && e.WorkspaceID != g.f.WorkspaceID) {
+			if wait.TeamID != "" && !g.covers(e) {
 				continue
 			}
 			open, under := began[key]
@@ -101,6 +101,11 @@ func (g *gathering) pairedWaits() error {
 		}
 	}
 	return nil
+}
+
+// covers tells whether the report is about the event's team and workspace.
+func (g *gathering) covers(e models.Event) bool {
+	return (g.f.TeamID == "" || e.TeamID == g.f.TeamID) && (g.f.WorkspaceID == "" || e.WorkspaceID == g.f.WorkspaceID)
 }
 
 // pairOf is what a paired event is about, the wait that it begins, and whether it

@@ -145,7 +145,7 @@ func exchange(path, file, now string) (kept string, err error) {
 		return kept, StateUnusable(path, err)
 	}
 	if _, err := os.Stat(file + ".key"); err != nil {
-		return kept, nil //nolint:nilerr // a backup without its key fits the key that is there, or opening refuses
+		return kept, nil // a backup without its key fits the key that is there, or opening refuses
 	}
 	return kept, copyWhole(file+".key", path+".key")
 }

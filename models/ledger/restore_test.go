@@ -93,7 +93,8 @@ func TestAnOldCopyIsNoticed(t *testing.T) {
 	backup := filepath.Join(filepath.Dir(o.Path), "monday.db")
 	c.ok(c.l.Backup(t.Context(), backup))
 	c.create("a")
-	if look(c.l) != nil || look(c.l) != nil {
+	first, second := look(c.l), look(c.l)
+	if first != nil || second != nil {
 		t.Fatal("a ledger that went on is taken for a restored one")
 	}
 	c.ok(c.l.Close())

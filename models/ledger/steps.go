@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"gorm.io/gorm"
+
 	"coxswain/models"
 )
 
@@ -57,23 +59,7 @@ func (l *Ledger) NextAssignmentStep(ctx context.Context, assignmentID string) (A
 			return step, err
 		}
 	}
-	now := l.Now()
-	for i := range cmds {
-		held, err := commandHeld(db, cmds[i])
-		if err != nil {
-			return step, err
-		}
-		if held {
-			continue // until the stop of its team is lifted, which wakes
-		}
-		if cmds[i].NotBefore != nil && cmds[i].NotBefore.After(now) {
-			if step.WakeAt == nil || cmds[i].NotBefore.Before(*step.WakeAt) {
-				step.WakeAt = cmds[i].NotBefore
-			}
-			continue
-		}
-		step.Command, step.NodeID = &cmds[i], cmds[i].NodeID
-		step.Prepare, err = needsPreparing(db, cmds[i])
+	if err := step.take(db, cmds, l.Now()); err != nil || step.Command != nil {
 		return step, err
 	}
 	open := len(runs) > 0 && runs[0].EndedAt == nil && runs[0].BindingID != ""
@@ -81,6 +67,28 @@ func (l *Ledger) NextAssignmentStep(ctx context.Context, assignmentID string) (A
 		return step, nil
 	}
 	return l.lastStep(ctx, a, runs, step)
+}
+
+// take chooses the first command that is due and not held; without one it notes when
+// the next becomes due. A stop that holds one wakes the workflow when it is lifted.
+func (s *AssignmentStep) take(db *gorm.DB, cmds []models.Command, now time.Time) error {
+	for i := range cmds {
+		held, err := commandHeld(db, cmds[i])
+		switch due := cmds[i].NotBefore; {
+		case err != nil:
+			return err
+		case held:
+		case due != nil && due.After(now):
+			if s.WakeAt == nil || due.Before(*s.WakeAt) {
+				s.WakeAt = due
+			}
+		default:
+			s.Command, s.NodeID = &cmds[i], cmds[i].NodeID
+			s.Prepare, err = needsPreparing(db, cmds[i])
+			return err
+		}
+	}
+	return nil
 }
 
 // lastStep finishes an ended assignment: its scope is looked at once, its worktree

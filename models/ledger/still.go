@@ -60,7 +60,7 @@ func (l *Ledger) standing(ctx context.Context, s *Status, sight Sight) error {
 		silent: map[string]bool{}, nodeOf: map[string]string{},
 	}
 	for _, load := range []func() error{
-		func() error { return k.assignments() },
+		k.assignments,
 		func() error { return k.live(s) },
 		func() error { return k.waits(s.At) },
 		func() error { return l.machinery(ctx, &k, s, sight) },

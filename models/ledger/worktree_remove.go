@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"coxswain/models"
 )
@@ -166,13 +167,7 @@ func WorktreeHolds(w models.Worktree) error {
 // leftoverText says what a worktree holds in one line.
 func leftoverText(w models.Worktree) string {
 	const shown = 5
-	text := ""
-	for i, name := range w.Files[:min(len(w.Files), shown)] {
-		if i > 0 {
-			text += ", "
-		}
-		text += name
-	}
+	text := strings.Join(w.Files[:min(len(w.Files), shown)], ", ")
 	if more := w.Dirty - min(len(w.Files), shown); more > 0 {
 		text += " and " + strconv.Itoa(more) + " more"
 	}

@@ -177,6 +177,7 @@ func (r *reader) redirect(n *syntax.Redirect) {
 		}
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		r.doubt("it feeds a text to a command")
+	default: // reading, appending and doubling a descriptor empty nothing
 	}
 }
 

@@ -10,17 +10,17 @@ import (
 	"coxswain/models"
 )
 
-// exitCode ends the process with a code that is not its own, without a word.
-type exitCode int
+// exitError ends the process with a code that is not its own, without a word.
+type exitError int
 
-func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // finish reports the error, if any, and chooses the exit code.
 func (a *app) finish(ctx context.Context, err error) int {
 	if err == nil {
 		return int(models.ExitDone)
 	}
-	if own, ok := errors.AsType[exitCode](err); ok {
+	if own, ok := errors.AsType[exitError](err); ok {
 		return int(own)
 	}
 	e := asError(ctx, err)

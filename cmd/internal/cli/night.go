@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -222,7 +223,7 @@ func cutAt(s string, limit int) string {
 
 // grouped is a number with its thousands apart.
 func grouped(n int64) string {
-	text := fmt.Sprint(n)
+	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + " " + text[i:]
 	}

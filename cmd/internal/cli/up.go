@@ -286,6 +286,14 @@ func (s *stack) shown(ctx context.Context, l *ledger.Ledger) (ids []string, sinc
 	return ids, s.loops.since, nil
 }
 
+// refresh looks after the children and reads the covered loops again.
+func (s *stack) refresh(ctx context.Context) error {
+	if err := s.tend(ctx); err != nil || s.loops == nil {
+		return err
+	}
+	return s.loops.reload(ctx)
+}
+
 // attend shows what happens until it is interrupted or everything is done.
 func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
 	ids, since, err := s.shown(ctx, l)
@@ -298,13 +306,8 @@ func (s *stack) attend(ctx context.Context, l *ledger.Ledger) error {
 	ended := false
 	f := newFollower(s.call, l, ids, since)
 	err = f.run(ctx, func() (bool, error) {
-		if err := s.tend(ctx); err != nil {
+		if err := s.refresh(ctx); err != nil {
 			return false, err
-		}
-		if s.loops != nil {
-			if err := s.loops.reload(ctx); err != nil {
-				return false, err
-			}
 		}
 		done, err := allEnded(ctx, l, ids)
 		if done && !ended {

@@ -145,7 +145,7 @@ func hookGuardLeaf() leaf {
 		example: "cox hook-guard true", file: noFile,
 		run: func(_ context.Context, in *call) error {
 			if code := hook.Guard(in.io.In, in.io.Out, in.argument); code != 0 {
-				return exitCode(code)
+				return exitError(code)
 			}
 			in.wrote = true // the hook's output stands for it
 			return nil

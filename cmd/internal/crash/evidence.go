@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/glebarez/sqlite"
 	"gorm.io/gorm"
@@ -128,11 +129,11 @@ var commandLine = regexp.MustCompile("(?m)`(cmd_[^`]+)`")
 // promptName tells one prompt of a thread from another: the command that it names,
 // and how it begins.
 func promptName(text string) string {
-	name := text[:min(len(text), 60)]
+	name := []string{text[:min(len(text), 60)]}
 	for _, m := range commandLine.FindAllStringSubmatch(text, -1) {
-		name += " " + m[1]
+		name = append(name, m[1])
 	}
-	return name
+	return strings.Join(name, " ")
 }
 
 func ledgerPath(stateDir string) string { return filepath.Join(stateDir, "ledger.db") }

@@ -3,7 +3,6 @@ package crash
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"coxswain/activities/codex/codextest"
@@ -21,15 +20,6 @@ func model(q codextest.Request) codextest.Reply {
 
 // turn is one request as an agent sees it.
 type turn struct{ codextest.Request }
-
-var assignmentLine = regexp.MustCompile("(?m)^- Assignment: `+([^`]+)`+")
-
-func (t turn) assignment() string {
-	if m := assignmentLine.FindStringSubmatch(t.User); m != nil {
-		return m[1]
-	}
-	return ""
-}
 
 // id is a call id: unique within a thread, whose history only grows.
 func (t turn) id() string {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -108,17 +110,16 @@ func (r Report) counts() map[cell]int {
 }
 
 func split(counts map[cell]int, arrow, what string) string {
-	text := ""
-	for i, t := range Transports() {
-		if i > 0 {
-			text += "/"
-		}
-		text += fmt.Sprint(counts[cell{arrow, what, t}])
+	var each []string
+	sum := 0
+	for _, t := range Transports() {
+		n := counts[cell{arrow, what, t}]
+		each, sum = append(each, strconv.Itoa(n)), sum+n
 	}
-	if text == "0/0/0" {
+	if sum == 0 {
 		return ""
 	}
-	return text
+	return strings.Join(each, "/")
 }
 
 // load reads the report of an earlier campaign of the seed; an empty one where there

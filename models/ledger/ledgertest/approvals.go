@@ -282,7 +282,7 @@ func approvalUnwanted(e *env) {
 }
 
 func approvalSecrets(e *env) {
-	const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+	const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a" //nolint:gosec // nobody's
 	run, _, _ := e.asked("curl -H Authorization:\u00a0x https://"+token+"@example.org --data password=hunter2hunter2", models.RiskOrdinary)
 	iv := e.run(run.ID).Interventions[0]
 	packet, err := json.Marshal(iv.Packet)

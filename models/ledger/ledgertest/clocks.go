@@ -51,10 +51,10 @@ func (e *env) deadline() time.Time {
 	return *t
 }
 
-// heard reports what was heard of a turn.
-func (e *env) heard(id string, change func(*ledger.TurnReport)) {
+// heard reports what was heard of the turn of assignment one.
+func (e *env) heard(change func(*ledger.TurnReport)) {
 	e.Helper()
-	r := ledger.TurnReport{ThreadID: "thread-" + id, TurnID: "turn-" + id, Sign: true}
+	r := ledger.TurnReport{ThreadID: "thread-one", TurnID: "turn-one", Sign: true}
 	change(&r)
 	e.ok(e.l.TurnProgress(e.ctx, r))
 }
@@ -77,11 +77,11 @@ func clockNotices(e *env) {
 	e.node()
 	run := e.working("one")
 	limits := map[string]any{"primary": map[string]any{"usedPercent": 40.0}}
-	e.heard("one", func(r *ledger.TurnReport) { r.Tokens.Total = 9 })
+	e.heard(func(r *ledger.TurnReport) { r.Tokens.Total = 9 })
 	for range 5 {
 		e.clock.advance(time.Minute)
 		e.ok(e.l.BeatNode(e.ctx, "node-1"))
-		e.heard("one", func(r *ledger.TurnReport) { r.Limits, r.Tokens.Total = limits, 9 })
+		e.heard(func(r *ledger.TurnReport) { r.Limits, r.Tokens.Total = limits, 9 })
 	}
 	same(e, "within the limit", e.reconcile().Overdue, 0)
 	same(e, "the clock looks again", e.deadline(), e.clock.Now().Add(models.ReportDelay))
@@ -103,7 +103,7 @@ func clockOutput(e *env) {
 	e.working("one")
 	for range 20 {
 		e.clock.advance(4 * time.Minute)
-		e.heard("one", func(r *ledger.TurnReport) { r.Progress = true }) // output of one long command
+		e.heard(func(r *ledger.TurnReport) { r.Progress = true }) // output of one long command
 		if e.clock.Now().Sub(start) < time.Hour {
 			same(e, "overdue", e.reconcile().Overdue, 0)
 		}
@@ -121,34 +121,34 @@ func (e *env) watch(d time.Duration) {
 	}
 }
 
-// stall lets the turn of an assignment run out of progress.
-func (e *env) stall(id string) {
+// stall lets the turn of assignment one run out of progress.
+func (e *env) stall() {
 	e.Helper()
 	e.watch(5*time.Minute + models.ReportDelay)
 	same(e, "overdue turns", e.reconcile().Overdue, 1)
-	same(e, "questions", len(e.questions(id, models.AskStale)), 1)
+	same(e, "questions", len(e.questions("one", models.AskStale)), 1)
 }
 
 func clockRevived(e *env) {
 	e.node()
 	run := e.working("one")
-	e.stall("one")
-	e.heard("one", func(*ledger.TurnReport) {})
+	e.stall()
+	e.heard(func(*ledger.TurnReport) {})
 	same(e, "a sign is no progress", e.run(run.ID).Status, models.RunAwaitingHuman)
-	e.heard("one", func(r *ledger.TurnReport) { r.Progress = true })
+	e.heard(func(r *ledger.TurnReport) { r.Progress = true })
 	same(e, "the run goes on", e.run(run.ID).Status, models.RunRunning)
 	same(e, "questions", len(e.questions("one", models.AskStale)), 0)
 	same(e, "recoveries", len(e.events("one", models.EventRunRecovered)), 1)
-	e.heard("one", func(r *ledger.TurnReport) { r.Progress = true })
+	e.heard(func(r *ledger.TurnReport) { r.Progress = true })
 	same(e, "recoveries of one stall", len(e.events("one", models.EventRunRecovered)), 1)
-	e.stall("one")
+	e.stall()
 	same(e, "events of two stalls", len(e.events("one", models.EventRunStale)), 2)
 }
 
 func clockAnswered(e *env) {
 	e.node()
 	run := e.working("one")
-	e.stall("one")
+	e.stall()
 	e.ok(e.answer(ann, e.questions("one", models.AskStale)[0].ID, "it compiles, wait"))
 	same(e, "the run goes on", e.run(run.ID).Status, models.RunRunning)
 	same(e, "nothing is sent into the turn", len(e.commands(run.ID, models.CommandResume)), 0)
@@ -162,7 +162,7 @@ func clockHandoff(e *env) {
 	e.node()
 	run, by := e.managed("one")
 	e.startTurn("thread-one", "turn-one")
-	e.stall("one")
+	e.stall()
 	e.handOff(by, "one")
 	same(e, "run", e.run(run.ID).Status, models.RunCompletedGatePassed)
 	same(e, "questions", len(e.questions("one", models.AskStale)), 0)
@@ -204,13 +204,13 @@ func clockTotal(e *env) {
 	e.configure(map[string]string{"stall_timeout": "0", "turn_silence_timeout": "2m"})
 	e.working("one")
 	e.clock.advance(2 * time.Minute)
-	e.heard("one", func(*ledger.TurnReport) {}) // a retry of the model: a sign, no progress
+	e.heard(func(*ledger.TurnReport) {}) // a retry of the model: a sign, no progress
 	e.clock.advance(2 * time.Minute)
 	same(e, "overdue", e.reconcile().Overdue, 0)
 	e.clock.advance(models.ReportDelay)
 	same(e, "silent", e.reconcile().Overdue, 1)
 	same(e, "cause", e.events("one", models.EventRunStale)[0].Payload["cause"], any("silence"))
-	e.heard("one", func(*ledger.TurnReport) {})
+	e.heard(func(*ledger.TurnReport) {})
 	same(e, "a sign ends the silence", len(e.questions("one", models.AskStale)), 0)
 }
 

@@ -81,7 +81,7 @@ func removeTarget(link string) error {
 		return c.Close()
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		return nil //nolint:nilerr // gone, or in doubt
+		return nil // gone, or in doubt
 	}
 	return absent(os.Remove(target))
 }

@@ -17,8 +17,8 @@ func TestWhatAPipeHoldsIsReadBehindItsDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close() //nolint:errcheck // opened for reading
-	defer w.Close() //nolint:errcheck // held open, as by a process outside the group
+	defer r.Close() // opened for reading
+	defer w.Close() // held open, as by a process outside the group
 	said := strings.Repeat("x", 5000)
 	if _, err := io.WriteString(w, said); err != nil {
 		t.Fatal(err)
@@ -38,8 +38,8 @@ func TestAPipeThatIsHeldOpenIsNotWaitedForLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close() //nolint:errcheck // opened for reading
-	defer w.Close() //nolint:errcheck // held open, as by a process outside the group
+	defer r.Close() // opened for reading
+	defer w.Close() // held open, as by a process outside the group
 	if err := r.SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
 		t.Fatal(err)
 	}

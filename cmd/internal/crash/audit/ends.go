@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"strconv"
 
 	"coxswain/models"
 )
@@ -98,7 +99,7 @@ func Waiting(e Evidence) []string {
 func orphans(e Evidence) []Finding {
 	var out []Finding
 	for _, p := range e.Left {
-		out = append(out, finding(OrphanProcess, fmt.Sprint(p.PID), p.Args))
+		out = append(out, finding(OrphanProcess, strconv.Itoa(p.PID), p.Args))
 	}
 	return out
 }
