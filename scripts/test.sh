@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export COX_BIN=${COX_BIN:-$PWD/bin/cox} COX_TEMPORAL_BIN=${COX_TEMPORAL_BIN:-$PWD/bin/cox-temporal}
-timeout=${TEST_TIMEOUT:-20m}
+timeout=${TEST_TIMEOUT:-30m}
 
 all=$(go list ./...)
 server=$(grep -E '/cmd/cox-temporal(/|$)' <<<"$all" || true)

@@ -31,6 +31,7 @@ func TestAHangingGitHoldsNobodyElse(t *testing.T) {
 	up := h.start("up", "--adapter", "fake", "--address", e.Address, "--max-concurrent-runs", "2")
 	l := h.ledger(h.state())
 	h.seen(l, models.EventTurnStarted, 1)
+	within(t, time.Minute, "the working run is heard of", func() bool { return !h.liveness(l).IsZero() })
 	if err := os.WriteFile(hangs, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -52,12 +53,16 @@ func TestAHangingGitHoldsNobodyElse(t *testing.T) {
 	h.toldOnce(l)
 }
 
-// liveness is when the progress of the working run was last written.
+// liveness is when the progress of the working run was last written, the zero time
+// before the first one.
 func (h *home) liveness(l *ledger.Ledger) time.Time {
 	h.t.Helper()
 	runs, err := l.Runs(h.t.Context(), ledger.RunFilter{AssignmentID: "works"})
-	if err != nil || len(runs) != 1 || runs[0].HeartbeatAt == nil {
+	if err != nil || len(runs) != 1 {
 		h.t.Fatalf("runs %+v, %v", runs, err)
+	}
+	if runs[0].HeartbeatAt == nil {
+		return time.Time{}
 	}
 	return *runs[0].HeartbeatAt
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,9 @@ func TestNothingListensButTemporalOnLoopback(t *testing.T) {
 	h.assign("long", "slow:5m")
 	p := h.start("up", "--adapter", "fake", "--port", "0", "--ui-port", "0")
 	p.says(2*time.Minute, "turn started")
+	within(t, time.Minute, "the agent's tools run", func() bool {
+		return slices.ContainsFunc(h.processes(), func(f found) bool { return strings.Contains(f.args, " mcp") })
+	})
 	listening := listeners(t)
 	programs := map[string]int{}
 	for _, found := range h.processes() {
