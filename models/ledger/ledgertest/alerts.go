@@ -208,7 +208,7 @@ func idleReasons(e *env) {
 	same(e, "everything runs", idle(here, "new", "late", "live"), "")
 	same(e, "no worker", idle(ledger.Sight{NodeID: "node-1"}, "new", "live"), "no_worker 2 cox up")
 	e.ok(e.l.EngineAway(e.ctx, "node-1", true))
-	same(e, "no engine", idle(here, "new", "live"), "engine_away 2 cox up")
+	same(e, "no engine", idle(here, "new", "live"), "engine_away 2 cox down && cox up")
 	e.ok(e.l.EngineAway(e.ctx, "node-1", false))
 	_, err := e.l.PauseLoops(e.ctx, ledger.As(ann), wholeCrew, "lunch")
 	e.ok(err)

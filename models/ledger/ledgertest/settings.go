@@ -55,7 +55,7 @@ func settingsChecked(e *env) {
 	wrong := 99
 	e.refused(models.CodeVersionConflict, try(ann, space, ledger.WorkspaceChange{Settings: off.Settings, ExpectedVersion: &wrong}))
 	near := e.refused(models.CodeInvalidArgument, try(ann, space, ledger.WorkspaceChange{Settings: map[string]string{"max_turn": "3"}}))
-	same(e, "the hint", near.Next, "did you mean max_turns?")
+	same(e, "the hint", near.Next, "cox workspace set --help")
 	for key, text := range map[string]string{"stall_timeout": "-1s", "max_tokens": "many", "on_stall": "kill", "max_time": "99999h"} {
 		refusal := e.refused(models.CodeInvalidArgument, try(ann, space, ledger.WorkspaceChange{Settings: map[string]string{key: text}}))
 		same(e, "the field", refusal.Details["field"], any(key))
