@@ -43,7 +43,7 @@ const StartAgain = "cox down && cox up"
 func StillReasons() []StillReason {
 	return []StillReason{
 		{StillQuestion, "a question about it waits for a person", `cox intervention respond --response "…" ID`},
-		{StillApproval, "its agent asks a person for leave", "cox intervention respond --accept ID; or cox intervention respond --decline ID"},
+		{StillApproval, "its agent asks a person for leave", "cox intervention show ID"},
 		{StillUnasked, "it waits for a person whom nobody asked", "cox assignment show ID"},
 		{StillStopped, "a person stopped its team", "cox resume"},
 		{StillReview, "its handoff waits for a decision", "cox review accept ID"},

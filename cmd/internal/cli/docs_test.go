@@ -87,7 +87,8 @@ func TestCommandsNamedInTheDocumentsExist(t *testing.T) {
 				continue
 			}
 			seen++
-			if err := namesCommand(t, s.Text); err != nil {
+			command, _, _ := strings.Cut(s.Text, "; ") // what follows is prose
+			if err := namesCommand(t, command); err != nil {
 				t.Errorf("%s:%d: `%s`: %v", filepath.Base(file), s.Line, s.Text, err)
 			}
 		}
