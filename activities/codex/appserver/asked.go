@@ -47,8 +47,8 @@ type wireAsk struct {
 // no policy accepts the unknown.
 func (h *Host) readRequest(m message) *waitingRequest {
 	var p wireAsk
-	_ = decode(m.Params, &p)
-	if p.TurnID == "" { // an elicitation may leave it out
+	_ = decode(m.Params, &p) // what cannot be read stays an unknown request, which no policy accepts
+	if p.TurnID == "" {      // an elicitation may leave it out
 		p.TurnID = h.turns.of(p.ThreadID)
 	}
 	r := &waitingRequest{

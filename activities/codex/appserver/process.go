@@ -86,9 +86,8 @@ func (p *process) run(cmd *exec.Cmd, files pipes, started chan<- error) {
 // who listens may be slow.
 func (p *process) closeReaders(files pipes, drained <-chan struct{}) {
 	limit := time.Now().Add(time.Second)
-	// Without a deadline the readers would merely wait for the last writer.
-	_ = files.errR.SetReadDeadline(limit)
-	_ = p.stdout.SetReadDeadline(limit)
+	_ = files.errR.SetReadDeadline(limit) // where none can be set, the reader waits for the last writer instead
+	_ = p.stdout.SetReadDeadline(limit)   // as above
 	<-drained
 	_ = files.errR.Close() // read-only: nothing can be lost
 }

@@ -51,6 +51,16 @@ func (in *call) scope(ctx context.Context, l *ledger.Ledger) (ledger.StopFilter,
 	return ledger.StopFilter{TeamID: t.ID}, err
 }
 
+// scoped opens the ledger with what scopeOptions name in it.
+func (in *call) scoped(ctx context.Context) (*ledger.Ledger, ledger.StopFilter, error) {
+	l, err := in.ledger(ctx)
+	if err != nil {
+		return nil, ledger.StopFilter{}, err
+	}
+	f, err := in.scope(ctx, l)
+	return l, f, err
+}
+
 // flagsOfScope are the scope as it is typed.
 func flagsOfScope(f ledger.StopFilter) string {
 	var out []string
@@ -92,11 +102,7 @@ func loopPauseLeaf() leaf {
 
 // pause pauses the loops that the command line names.
 func (in *call) pause(ctx context.Context) (ledger.Paused, ledger.StopFilter, error) {
-	l, err := in.ledger(ctx)
-	if err != nil {
-		return ledger.Paused{}, ledger.StopFilter{}, err
-	}
-	f, err := in.scope(ctx, l)
+	l, f, err := in.scoped(ctx)
 	if err != nil {
 		return ledger.Paused{}, f, err
 	}
@@ -122,23 +128,26 @@ func loopResumeLeaf() leaf {
 		example: "cox loop resume --team web",
 		options: scopeOptions(),
 		run: func(ctx context.Context, in *call) error {
-			l, err := in.ledger(ctx)
-			if err != nil {
-				return err
-			}
-			f, err := in.scope(ctx, l)
-			if err != nil {
-				return err
-			}
-			c := in.request()
-			done, err := l.ResumeLoops(ctx, c, f)
-			if err != nil {
-				return err
-			}
-			in.queuesResumed(done)
-			return in.answer(fields{"resumed": done, "replayed": c.Replayed}, func(p *printer) { in.resumed(p, done, f) })
+			return in.resumes(ctx, func(l *ledger.Ledger, c *ledger.Call, f ledger.StopFilter) (ledger.Resumed, error) {
+				return l.ResumeLoops(ctx, c, f)
+			})
 		},
 	}
+}
+
+// resumes lifts what holds the teams of the command line and says what goes on.
+func (in *call) resumes(ctx context.Context, lift func(*ledger.Ledger, *ledger.Call, ledger.StopFilter) (ledger.Resumed, error)) error {
+	l, f, err := in.scoped(ctx)
+	if err != nil {
+		return err
+	}
+	c := in.request()
+	done, err := lift(l, c, f)
+	if err != nil {
+		return err
+	}
+	in.queuesResumed(done)
+	return in.answer(fields{"resumed": done, "replayed": c.Replayed}, func(p *printer) { in.resumed(p, done, f) })
 }
 
 func (in *call) queuesResumed(done ledger.Resumed) {
@@ -176,21 +185,9 @@ func resumeLeaf() leaf {
 		example: "cox resume --all",
 		options: append(scopeOptions(), &option{name: "message", fallback: "Go on where you stopped.", usage: "the answer to each stopped run, in `WORDS`"}),
 		run: func(ctx context.Context, in *call) error {
-			l, err := in.ledger(ctx)
-			if err != nil {
-				return err
-			}
-			f, err := in.scope(ctx, l)
-			if err != nil {
-				return err
-			}
-			c := in.request()
-			done, err := l.GoOn(ctx, c, f, in.text("message"))
-			if err != nil {
-				return err
-			}
-			in.queuesResumed(done)
-			return in.answer(fields{"resumed": done, "replayed": c.Replayed}, func(p *printer) { in.resumed(p, done, f) })
+			return in.resumes(ctx, func(l *ledger.Ledger, c *ledger.Call, f ledger.StopFilter) (ledger.Resumed, error) {
+				return l.GoOn(ctx, c, f, in.text("message"))
+			})
 		},
 	}
 }
