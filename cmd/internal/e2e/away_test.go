@@ -19,9 +19,7 @@ func TestACancelInTheWebUICallsOff(t *testing.T) {
 	h := newHome(t)
 	h.site()
 	h.assign("long", "slow:20s")
-	w := h.start("worker", "--address", e.Address)
-	w.says(time.Minute, "is ready")
-	loop := h.start("loop", "--adapter", "fake", "--address", e.Address)
+	stop := h.crew(e)
 	l := h.ledger(h.state())
 	h.seen(l, models.EventTurnStarted, 1)
 	id := workflows.ID(l.Prefix(), ledger.AssignmentWorkflow("long"))
@@ -37,8 +35,7 @@ func TestACancelInTheWebUICallsOff(t *testing.T) {
 		runs, err := l.Runs(t.Context(), ledger.RunFilter{AssignmentID: "long"})
 		return err == nil && len(runs) == 1 && runs[0].EndedAt != nil
 	})
-	loop.interrupt()
-	w.interrupt()
+	stop()
 }
 
 // memory starts a Temporal in memory that forgets everything when it ends.
@@ -65,9 +62,7 @@ func TestTemporalComesBackWithoutMemory(t *testing.T) {
 	h := newHome(t)
 	h.site()
 	first, e := h.memory("0")
-	w := h.start("worker", "--address", e.Address)
-	w.says(time.Minute, "is ready")
-	loop := h.start("loop", "--adapter", "fake", "--address", e.Address)
+	stop := h.crew(e)
 	h.assign("before", "")
 	h.becomes("before", models.AssignmentAccepted)
 	first.signal(syscall.SIGKILL)
@@ -100,7 +95,6 @@ func TestTemporalComesBackWithoutMemory(t *testing.T) {
 		return now.Lag.Wakeups == 0
 	})
 	eachMessageOnce(t, h.state())
-	loop.interrupt()
-	w.interrupt()
+	stop()
 	second.interrupt()
 }

@@ -129,6 +129,18 @@ func (h *home) allRead() {
 	})
 }
 
+// crew starts a worker and a loop of fake agents on a Temporal; stop ends both.
+func (h *home) crew(e engine) (stop func()) {
+	h.t.Helper()
+	w := h.start("worker", "--address", e.Address)
+	w.says(time.Minute, "is ready")
+	loop := h.start("loop", "--adapter", "fake", "--address", e.Address)
+	return func() {
+		loop.interrupt()
+		w.interrupt()
+	}
+}
+
 // TestTerminatedWorkflowsComeBack terminates workflows of every kind that lives, as the
 // Web UI does, while an agent works. They come back, and nothing is done twice.
 func TestTerminatedWorkflowsComeBack(t *testing.T) {
@@ -137,9 +149,7 @@ func TestTerminatedWorkflowsComeBack(t *testing.T) {
 	h := newHome(t)
 	h.site()
 	h.assign("long", "slow:20s")
-	w := h.start("worker", "--address", e.Address)
-	w.says(time.Minute, "is ready")
-	loop := h.start("loop", "--adapter", "fake", "--address", e.Address)
+	stop := h.crew(e)
 	l := h.ledger(h.state())
 	h.seen(l, models.EventTurnStarted, 1)
 	h.allRead()
@@ -164,8 +174,7 @@ func TestTerminatedWorkflowsComeBack(t *testing.T) {
 	}
 	h.becomes("long", models.AssignmentAccepted)
 	eachMessageOnce(t, h.state())
-	loop.interrupt()
-	w.interrupt()
+	stop()
 }
 
 // TestAResetInTheWebUIDoesNothingTwice sends an assignment's workflow back to its
@@ -176,9 +185,7 @@ func TestAResetInTheWebUIDoesNothingTwice(t *testing.T) {
 	h := newHome(t)
 	h.site()
 	h.assign("long", "slow:15s")
-	w := h.start("worker", "--address", e.Address)
-	w.says(time.Minute, "is ready")
-	loop := h.start("loop", "--adapter", "fake", "--address", e.Address)
+	stop := h.crew(e)
 	l := h.ledger(h.state())
 	h.seen(l, models.EventTurnStarted, 1)
 	resetToStart(t, dial(t, e), e.Namespace, workflows.ID(l.Prefix(), ledger.AssignmentWorkflow("long")))
@@ -188,8 +195,7 @@ func TestAResetInTheWebUIDoesNothingTwice(t *testing.T) {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
 	eachMessageOnce(t, h.state())
-	loop.interrupt()
-	w.interrupt()
+	stop()
 }
 
 // file starts a Temporal that keeps its database in a file.
@@ -211,9 +217,7 @@ func TestTemporalLosesItsDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := h.start("worker", "--address", e.Address)
-	w.says(time.Minute, "is ready")
-	loop := h.start("loop", "--adapter", "fake", "--address", e.Address)
+	stop := h.crew(e)
 	l := h.ledger(h.state())
 	for n, while := range []string{"it runs", "it does not run"} {
 		id := []string{"first", "second"}[n]
@@ -231,8 +235,7 @@ func TestTemporalLosesItsDatabase(t *testing.T) {
 	}
 	h.allRead()
 	eachMessageOnce(t, h.state())
-	loop.interrupt()
-	w.interrupt()
+	stop()
 	server.interrupt()
 }
 
@@ -247,12 +250,9 @@ func TestARestoredLedgerRepeatsNothing(t *testing.T) {
 	backup := filepath.Join(h.dir, "before.db")
 	h.ok(&struct{}{}, "ledger", "backup", backup)
 	worked := func() {
-		w := h.start("worker", "--address", e.Address)
-		w.says(time.Minute, "is ready")
-		loop := h.start("loop", "--adapter", "fake", "--address", e.Address)
+		stop := h.crew(e)
 		h.becomes("small", models.AssignmentAccepted)
-		loop.interrupt()
-		w.interrupt()
+		stop()
 	}
 	worked()
 	h.closeLedger()

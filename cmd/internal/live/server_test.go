@@ -71,22 +71,9 @@ func loseServer(t *testing.T, both bool) {
 // it, and the next start goes on with what was handed off.
 func TestLiveFirstInterruptLetsTheTurnEnd(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
-	r := newRig(t, agents(func(t turn) reply {
-		answer := work(t)
-		if t.first && t.at() == 1 {
-			answer.Release = release
-		}
-		return answer
-	}))
-	r.team()
-	r.assign("one", "Write one file", outFile("one"))
-	s := r.up()
-	r.until("the worker's second request", func(context.Context) (bool, error) { return len(r.outputsOf("Your assignment is ")) == 1, nil })
+	r, s, release := streaming(t)
 	l := r.ledger()
-	before := r.awaitRun(l, "one", "a watched turn", func(d ledger.RunDetail) bool {
-		return len(d.Turns) == 1 && len(d.Messages) == 1 && d.Messages[0].State == models.OutboxDelivered
-	})
+	before := r.watched(l)
 	server, _ := managed.Running(r.state)
 	check(t, s.cmd.Process.Signal(syscall.SIGINT))
 	r.until("it names the turn", func(context.Context) (bool, error) {

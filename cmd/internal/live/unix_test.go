@@ -36,10 +36,11 @@ func TestLiveTurnOutlivesAKilledWorker(t *testing.T) {
 	}
 }
 
-func outlive(t *testing.T, signal syscall.Signal, await bool) {
+// streaming is a stack whose worker's turn streams until it is released.
+func streaming(t *testing.T) (r *rig, s *stack, release chan struct{}) {
 	t.Helper()
-	release := make(chan struct{})
-	r := newRig(t, agents(func(t turn) reply {
+	release = make(chan struct{})
+	r = newRig(t, agents(func(t turn) reply {
 		answer := work(t)
 		if t.first && t.at() == 1 {
 			answer.Release = release
@@ -48,12 +49,24 @@ func outlive(t *testing.T, signal syscall.Signal, await bool) {
 	}))
 	r.team()
 	r.assign("one", "Write one file", outFile("one"))
-	s := r.up()
+	s = r.up()
 	r.until("the worker's second request", func(context.Context) (bool, error) { return len(r.outputsOf("Your assignment is ")) == 1, nil })
-	l := r.ledger()
-	before := r.awaitRun(l, "one", "a watched turn", func(d ledger.RunDetail) bool {
+	return r, s, release
+}
+
+// watched waits until the ledger has the streaming turn and its message.
+func (r *rig) watched(l *ledger.Ledger) ledger.RunDetail {
+	r.t.Helper()
+	return r.awaitRun(l, "one", "a watched turn", func(d ledger.RunDetail) bool {
 		return len(d.Turns) == 1 && len(d.Messages) == 1 && d.Messages[0].State == models.OutboxDelivered
 	})
+}
+
+func outlive(t *testing.T, signal syscall.Signal, await bool) {
+	t.Helper()
+	r, s, release := streaming(t)
+	l := r.ledger()
+	before := r.watched(l)
 	server, running := managed.Running(r.state)
 	first, _ := worker.Running(r.state)
 	if !running {
