@@ -93,6 +93,9 @@ func testWork(b *bench) {
 	types := map[string]bool{}
 	for _, e := range b.events.Events(thread.ID) {
 		types[e.Item.Type] = true
+		if e.Item.Status == "failed" || e.Item.Status == "declined" {
+			b.Errorf("%s item %s: %s", e.Item.Type, e.Item.Status, e.Item.Text)
+		}
 	}
 	for _, want := range []string{"commandExecution", "fileChange", "agentMessage"} {
 		if !types[want] {

@@ -91,7 +91,7 @@ func TestTeamThatCameAfterUp(t *testing.T) {
 	h.ok(&struct{}{}, "workspace", "add", "--id", theSite, ".")
 	h.ok(&struct{}{}, "team", "create", "--workspace", theSite, theTeam)
 	said := h.cox("assignment", "create", "--team", theTeam, "--id", "small", "--title", "Do it", "--criterion", "it is done", "--path", "work/**")
-	if want := "cox loop --team " + theTeam; said.code != 0 || !strings.Contains(said.stdout, want) {
+	if want := "cox loop --team " + theTeam; said.code != 0 || !strings.Contains(said.stderr, "Next: "+want) {
 		t.Fatalf("it does not say %q: %+v", want, said)
 	}
 	loop := h.start("loop", "--team", theTeam)
