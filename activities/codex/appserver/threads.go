@@ -50,6 +50,20 @@ func (h *Host) ResumeThread(ctx context.Context, threadID string, spec codex.Thr
 	if err := h.renewTools(ctx, threadID); err != nil {
 		return codex.Thread{}, err
 	}
+	before, known := h.ReadThread(ctx, threadID)
+	thread, err := h.resume(ctx, threadID, spec)
+	if err != nil || known != nil || before.Status != codex.ThreadActive || h.turns.of(threadID) != "" {
+		return thread, err
+	}
+	// Its turn ended right now. Codex tells the token totals of a thread that is idle
+	// when it is resumed, and those of a turn as it goes, but none in between.
+	if err := h.Unsubscribe(ctx, threadID); err != nil {
+		return codex.Thread{}, err
+	}
+	return h.resume(ctx, threadID, spec)
+}
+
+func (h *Host) resume(ctx context.Context, threadID string, spec codex.ThreadSpec) (codex.Thread, error) {
 	params := h.threadParams(spec)
 	params["threadId"], params["excludeTurns"] = threadID, true
 	return h.openThread(ctx, "thread/resume", params)

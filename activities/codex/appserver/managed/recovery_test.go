@@ -150,3 +150,37 @@ func TestTwoThatStartAtOnceShareOneServer(t *testing.T) {
 		}
 	}
 }
+
+// The next host learns the token totals of a turn whether that ends before, after or
+// while its thread is resumed.
+func TestTotalsOfATurnThatEndsAsItsThreadIsResumed(t *testing.T) {
+	t.Parallel()
+	const moments = 8
+	release := make(chan struct{})
+	w := newWorld(t, func(codextest.Request) codextest.Reply { return codextest.Slow("long answer", release) })
+	first := w.open(t)
+	threads := make([]codex.Thread, moments)
+	turns := make([]codex.Turn, moments)
+	for i := range threads {
+		threads[i], turns[i] = w.begin(t, first, "go")
+	}
+	w.model.Wait(t, "the last turn's request", func(codextest.Request) bool { return len(w.model.Requests()) == moments })
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := w.open(t)
+	events := codextest.Record(t, second)
+	for i, thread := range threads {
+		if i == 1 {
+			close(release) // all turns end while the threads are resumed one after the other
+		}
+		if _, err := second.ResumeThread(t.Context(), thread.ID, w.spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, turn := range turns {
+		events.Wait(t, "the totals of "+turn.ID, func(e codex.Event) bool {
+			return e.Type == codex.EventTokens && e.TurnID == turn.ID && e.Tokens.Total > 0
+		})
+	}
+}
