@@ -87,6 +87,15 @@ func TestSoundWorldHasNoFinding(t *testing.T) {
 	}
 }
 
+// A turn whose host was killed before its message was stored asked nobody anything.
+func TestTurnThatACrashKeptFromItsMessageIsNoFinding(t *testing.T) {
+	e := sound()
+	e.Threads[0].Turns = append(e.Threads[0].Turns, audit.Turn{"turn-x", "interrupted"})
+	if found := audit.Check(e); len(found) > 0 {
+		t.Errorf("findings %+v", found)
+	}
+}
+
 // Every planted fault is found, by its own code, and named.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	for name, plant := range map[string]struct {
@@ -153,6 +162,14 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"an unread wake-up":       {audit.OpenEnd, "loop:site:crew", func(e *audit.Evidence) { e.Unread = []string{"loop:site:crew"} }},
 		"a turn that nobody saw": {audit.TurnDiffers, "turn-x", func(e *audit.Evidence) {
 			e.Threads[0].Turns = append(e.Threads[0].Turns, audit.Turn{"turn-x", "completed"})
+		}},
+		"a turn with a message that nobody saw": {audit.TurnDiffers, "turn-x", func(e *audit.Evidence) {
+			e.Threads[0].Turns = append(e.Threads[0].Turns, audit.Turn{"turn-x", "interrupted"})
+			e.Threads[0].Messages = append(e.Threads[0].Messages, audit.Message{"m-x", "turn-x"})
+		}},
+		"a turn that ended before its message, without a crash": {audit.TurnDiffers, "turn-x", func(e *audit.Evidence) {
+			e.Threads[0].Turns = append(e.Threads[0].Turns, audit.Turn{"turn-x", "interrupted"})
+			e.Marks = nil
 		}},
 		"a turn without a history": {audit.TurnDiffers, "turn-2", func(e *audit.Evidence) { e.Threads[0].Turns = e.Threads[0].Turns[:1] }},
 		"a turn of another end":    {audit.TurnDiffers, "turn-2", func(e *audit.Evidence) { e.Threads[0].Turns[1].Status = "completed" }},

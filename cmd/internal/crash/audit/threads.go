@@ -102,7 +102,7 @@ func turns(e Evidence) []Finding {
 	for _, thread := range e.Threads {
 		for _, t := range thread.Turns {
 			history[t.ID] = t.Status
-			if _, known := recorded[t.ID]; !known && bound[thread.ID] {
+			if _, known := recorded[t.ID]; !known && bound[thread.ID] && !(stillborn(thread, t) && len(e.Marks) > 0) {
 				out = append(out, finding(TurnDiffers, t.ID, "of thread "+thread.ID+" is not in the ledger"))
 			}
 		}
@@ -117,6 +117,13 @@ func turns(e Evidence) []Finding {
 		}
 	}
 	return out
+}
+
+// stillborn tells whether a turn ended with its host before its message was stored:
+// nobody was asked anything in it, and the message is sent again in another turn.
+func stillborn(thread Thread, t Turn) bool {
+	return t.Status == string(models.TurnInterrupted) &&
+		!slices.ContainsFunc(thread.Messages, func(m Message) bool { return m.TurnID == t.ID })
 }
 
 // agree tells whether both speak of the same end. A turn whose host went reads as
