@@ -3,7 +3,10 @@ package codextest
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Reply is one answer of the model. The zero value ends the turn in silence.
@@ -11,10 +14,11 @@ type Reply struct {
 	Items   []map[string]any // output items, in order
 	Status  int              // an HTTP error instead, with Body
 	Body    string
-	Hang    bool            // never answer, not even with headers; a steer then waits as well
-	Pause   bool            // begin an answer and never go on; a steer ends it
-	Cut     bool            // reset the connection within the first item
-	Release <-chan struct{} // hold back the end of each item until closed
+	Header  map[string]string // of the HTTP error
+	Hang    bool              // never answer, not even with headers; a steer then waits as well
+	Pause   bool              // begin an answer and never go on; a steer ends it
+	Cut     bool              // reset the connection within the first item
+	Release <-chan struct{}   // hold back the end of each item until closed
 }
 
 // Say is an agent message.
@@ -69,6 +73,19 @@ func call(callID, namespace, name string, args map[string]any) Reply {
 // Failure is an HTTP error as the API words it.
 func Failure(status int) Reply {
 	return Reply{Status: status, Body: fmt.Sprintf(`{"error":{"message":"scripted failure %d"}}`, status)}
+}
+
+// UsageLimit is the refusal of an account whose limit is reached until reset.
+func UsageLimit(reset time.Time) Reply {
+	at := reset.Unix()
+	return Reply{
+		Status: http.StatusTooManyRequests,
+		Body:   fmt.Sprintf(`{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","plan_type":"pro","resets_at":%d}}`, at),
+		Header: map[string]string{
+			"x-codex-primary-used-percent": "100", "x-codex-primary-window-minutes": "300", "x-codex-primary-reset-at": strconv.FormatInt(at, 10),
+			"x-codex-secondary-used-percent": "40", "x-codex-secondary-window-minutes": "10080", "x-codex-secondary-reset-at": strconv.FormatInt(at+86400, 10),
+		},
+	}
 }
 
 // Slow is an agent message whose text is streamed and whose end is held back

@@ -123,6 +123,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, reply Reply) {
 	}
 	if reply.Status != 0 {
 		w.Header().Set("Content-Type", "application/json")
+		for name, value := range reply.Header {
+			w.Header().Set(name, value)
+		}
 		w.WriteHeader(reply.Status)
 		fmt.Fprint(w, reply.Body)
 		return

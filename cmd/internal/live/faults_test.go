@@ -3,9 +3,12 @@ package live
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"coxswain/activities/codex/codextest"
 	"coxswain/models"
@@ -55,6 +58,39 @@ func TestLiveModelFaultsAreRecordedAndTriedAgain(t *testing.T) {
 		t.Errorf("%d commands of the cancelled turn still run", n)
 	}
 	r.toldOnce(l)
+	r.intact()
+}
+
+// An account whose usage limit is reached is asked for nothing until the reset that
+// Codex tells, by no run, and then all go on.
+func TestLiveUsageLimitHoldsEveryRunUntilItsReset(t *testing.T) {
+	t.Parallel()
+	const atOnce = 2
+	var reset time.Time
+	var first sync.Once
+	r := newRig(t, agents(func(t turn) reply {
+		first.Do(func() { reset = time.Now().Add(15 * time.Second).Truncate(time.Second) })
+		if time.Now().Before(reset) {
+			return codextest.UsageLimit(reset)
+		}
+		return work(t)
+	}))
+	r.team()
+	for _, id := range []string{"one", "two", "three"} {
+		r.assign(id, "Meet a limit", outFile(id))
+	}
+	doc := r.up("--exit-when-done", "--max-concurrent-runs", fmt.Sprint(atOnce)).finish()
+	wantStatus(t, doc, "accepted", "one", "two", "three")
+	refused := 0
+	for _, q := range r.model.Requests() {
+		if q.At.Before(reset) {
+			refused++
+		}
+	}
+	if refused == 0 || refused > atOnce {
+		t.Errorf("the model was asked %d times before the reset, want once for each of the %d runs under way at most", refused, atOnce)
+	}
+	r.toldOnce(r.ledger())
 	r.intact()
 }
 

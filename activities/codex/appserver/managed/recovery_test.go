@@ -8,6 +8,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,6 +16,7 @@ import (
 	"coxswain/activities/codex/appserver"
 	"coxswain/activities/codex/appserver/managed"
 	"coxswain/activities/codex/codextest"
+	"coxswain/models"
 )
 
 // A killed server leaves its link and the socket that it leads to. Both go, and
@@ -182,5 +184,23 @@ func TestTotalsOfATurnThatEndsAsItsThreadIsResumed(t *testing.T) {
 		events.Wait(t, "the totals of "+turn.ID, func(e codex.Event) bool {
 			return e.Type == codex.EventTokens && e.TurnID == turn.ID && e.Tokens.Total > 0
 		})
+	}
+}
+
+// A usage limit is told with the time of its reset, which is what holds every run of
+// the account.
+func TestUsageLimitTellsItsReset(t *testing.T) {
+	t.Parallel()
+	reset := time.Now().Add(time.Hour).Truncate(time.Second)
+	w := newWorld(t, func(codextest.Request) codextest.Reply { return codextest.UsageLimit(reset) })
+	host := w.open(t)
+	events := codextest.Record(t, host)
+	_, turn := w.begin(t, host, "go")
+	if end := events.WaitEnded(t, turn.ID); end.Status != codex.TurnFailed || end.ErrorKind != "usage_limit" {
+		t.Errorf("the turn ended as %+v", end)
+	}
+	told := events.Wait(t, "the account's limits", func(e codex.Event) bool { return e.Type == codex.EventRateLimits })
+	if at := models.ResetOf(told.Limits); !at.Equal(reset) {
+		t.Errorf("the reset is read as %s from %v, want %s", at, told.Limits, reset)
 	}
 }
