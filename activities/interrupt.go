@@ -49,7 +49,7 @@ func (n *Node) endInterrupted(ctx context.Context, w ledger.Work) error {
 	switch {
 	case err != nil:
 		return err
-	case run.Status == models.RunCancelled || run.Status == models.RunSuperseded:
+	case run.Status.CalledOff():
 		return n.Ledger.EndRun(ctx, run.ID, "interrupted: "+string(run.Status))
 	default:
 		return n.Ledger.Settled(ctx, run.ID)

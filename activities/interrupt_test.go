@@ -196,6 +196,34 @@ func TestReattachLeavesAnActiveTurnAlone(t *testing.T) {
 	}
 }
 
+// A turn that began while its sender was killed is met by the next worker: it keeps the
+// run open, and where the assignment was cancelled meanwhile it is stopped.
+func TestReattachMeetsATurnThatBeganUnseen(t *testing.T) {
+	for name, wanted := range map[string]bool{"wanted": true, "cancelled": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			cmd, threadID := s.started("a")
+			m, err := s.l.BeginMessage(t.Context(), threadID, "killed")
+			s.ok(err)
+			if !wanted {
+				s.cancel("a")
+			}
+			s.host.put(threadID, true, codex.Turn{ID: "unseen", Status: codex.TurnInProgress}).store("unseen", m.Item.ID)
+			s.ok(activities.Reattach(t.Context(), s.node, s.host))
+			if run := s.run(cmd.RunID); run.EndedAt != nil {
+				t.Errorf("the run ended before its turn: %+v", run)
+			}
+			began := s.events(models.EventTurnStarted)
+			if len(began) != 1 || began[0].Payload["turn_id"] != "unseen" {
+				t.Errorf("turns that began: %+v", began)
+			}
+			if n := len(s.host.did("InterruptTurn")); (n == 0) != wanted {
+				t.Errorf("interrupted %d times", n)
+			}
+		})
+	}
+}
+
 func TestReattachGoesOnAfterAThreadThatFails(t *testing.T) {
 	s := newStage(t)
 	_, first, _ := s.running("a")

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -68,20 +69,14 @@ func (n *Node) reattachThread(ctx context.Context, host codex.Adapter, w ledger.
 	if unknown && len(w.Turns) == 0 {
 		return nil // an empty thread is gone with its host; the sender replaces it
 	}
-	ended := map[string]codex.Turn{}
+	var turns []codex.Turn
 	if !unknown {
-		turns, err := host.ListTurns(ctx, id, 0)
-		if err != nil {
+		if turns, err = host.ListTurns(ctx, id, 0); err != nil {
 			return err
 		}
-		for _, t := range turns {
-			ended[t.ID] = t
-		}
-	}
-	if !unknown {
 		n.logMissed(ctx, host, w)
 	}
-	return n.settleTurns(ctx, w, ended)
+	return n.settleTurns(ctx, host, w, turns)
 }
 
 // logMissed records what turns did while nobody watched them. Only the log is
@@ -115,27 +110,55 @@ func SeenItem(i codex.Item) ledger.SeenItem {
 	return ledger.SeenItem{ID: i.ID, TurnID: i.TurnID, Type: i.Type, Status: i.Status, ClientID: i.ClientID, Text: i.Text}
 }
 
-// settleTurns compares the ledger's active turns with what the host knows, and
-// ends a finished run whose turn is over.
-func (n *Node) settleTurns(ctx context.Context, w ledger.Watched, host map[string]codex.Turn) error {
+// settleTurns compares the ledger's turns with those of the host, and ends a finished
+// run whose turn is over.
+func (n *Node) settleTurns(ctx context.Context, host codex.Adapter, w ledger.Watched, turns []codex.Turn) error {
 	var failed []error
 	active := false
-	for _, t := range w.Turns {
-		if t.Status.Ended() {
-			continue
-		}
-		h, known := host[t.ID]
-		switch {
-		case !known:
-			failed = append(failed, n.Ledger.LoseTurn(ctx, t.ThreadID, t.ID))
-		case h.Status == codex.TurnInProgress:
+	seen := map[string]codex.Turn{}
+	for _, t := range turns {
+		seen[t.ID] = t
+		if t.Status == codex.TurnInProgress {
 			active = true
-		default:
+			failed = append(failed, n.meet(ctx, host, w, t))
+		}
+	}
+	for _, t := range w.Turns {
+		h, known := seen[t.ID]
+		switch {
+		case t.Status.Ended() || h.Status == codex.TurnInProgress:
+		case known:
 			failed = append(failed, n.Ledger.EndTurn(ctx, TurnReport(t.ThreadID, h)))
+		default:
+			failed = append(failed, n.Ledger.LoseTurn(ctx, t.ThreadID, t.ID))
 		}
 	}
 	if w.Run.ID != "" && !active {
 		failed = append(failed, n.Ledger.Settled(ctx, w.Run.ID))
 	}
 	return errors.Join(failed...)
+}
+
+// meet records a turn that is under way, which began unseen when its sender was killed
+// before the receipt. One that nobody waits for any more is stopped.
+func (n *Node) meet(ctx context.Context, host codex.Adapter, w ledger.Watched, t codex.Turn) error {
+	report := ledger.TurnReport{ThreadID: w.Binding.ThreadID, TurnID: t.ID}
+	if !slices.ContainsFunc(w.Turns, func(known models.Turn) bool { return known.ID == t.ID }) {
+		items, err := host.ListTurnItems(ctx, report.ThreadID, t.ID)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(items, func(i codex.Item) bool { return i.ClientID != "" }); i >= 0 {
+			report.CauseID = items[i].ClientID
+		}
+	}
+	unwanted, err := n.Ledger.TurnStarted(ctx, report)
+	if err != nil || !unwanted {
+		return err
+	}
+	err = host.InterruptTurn(ctx, report.ThreadID, t.ID)
+	if codex.KindOf(err) == codex.ErrTurnMismatch {
+		return nil // it ended meanwhile
+	}
+	return err
 }

@@ -42,6 +42,10 @@ func (s RunStatus) Terminal() bool {
 // Waiting tells whether the run waits for a person.
 func (s RunStatus) Waiting() bool { return s == RunAwaitingHuman || s == RunAwaitingApproval }
 
+// CalledOff tells whether the run's assignment was cancelled or superseded under it, so
+// that whatever it still does is to be stopped.
+func (s RunStatus) CalledOff() bool { return s == RunCancelled || s == RunSuperseded }
+
 // Run is one attempt by an actor at an assignment.
 type Run struct {
 	ID             string         `json:"run_id"`

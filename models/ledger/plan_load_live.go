@@ -47,7 +47,7 @@ func (s *planScope) liveRun(r models.Run) (models.LiveRun, error) {
 	if err := s.turns(r, answered, &live); err != nil {
 		return live, err
 	}
-	if r.Status == models.RunCancelled || r.Status == models.RunSuperseded {
+	if r.Status.CalledOff() {
 		live.CancelEventID, err = s.cancelEvent(r)
 		return live, err
 	}

@@ -120,12 +120,13 @@ func (l *Ledger) LastReview(ctx context.Context, assignmentID string) (models.Ev
 	return rows[0], nil
 }
 
-// Settled tells whether a run that its worker finished can be ended now: the
-// node read its thread as idle. It ends the run when nothing of it is active.
+// Settled ends a run that its worker finished when nothing of it is active: the node
+// read its thread as idle. A run that was called off is ended by its interrupt alone,
+// which waits for a message that may be on its way.
 func (l *Ledger) Settled(ctx context.Context, runID string) error {
 	return l.transact(ctx, full, systemPrincipal(), func(tx *Tx) error {
 		run, err := get[models.Run](tx.db, "run", runID)
-		if err != nil || !run.Status.Terminal() || run.EndedAt != nil {
+		if err != nil || !run.Status.Terminal() || run.Status.CalledOff() || run.EndedAt != nil {
 			return err
 		}
 		_, active, err := find[models.Turn](tx.db, "run_id = ? AND status = 'active'", runID)

@@ -34,7 +34,7 @@ func (l *Ledger) TurnStarted(ctx context.Context, r TurnReport) (unwanted bool, 
 		if err != nil {
 			return err
 		}
-		unwanted = b.Kind == models.BindingWorker && (run.ID == "" || run.Status == models.RunCancelled || run.Status == models.RunSuperseded)
+		unwanted = b.Kind == models.BindingWorker && (run.ID == "" || run.Status.CalledOff())
 		if err := tx.turnStarted(b, r); err != nil || r.CauseID == "" {
 			return err
 		}

@@ -34,7 +34,7 @@ func (l *Ledger) EndTurn(ctx context.Context, r TurnReport) error {
 		if err := tx.afterOutcome(b, turn, run, r); err != nil {
 			return err
 		}
-		if run.ID != "" && run.ID == turn.RunID && run.Status.Terminal() && run.Status != models.RunCancelled && run.Status != models.RunSuperseded {
+		if run.ID != "" && run.ID == turn.RunID && run.Status.Terminal() && !run.Status.CalledOff() {
 			if err := tx.finishRun(run.ID, "", "handed off"); err != nil {
 				return err
 			}
