@@ -10,11 +10,12 @@ import (
 
 // watchedTurn is an active turn with what its clocks go by.
 type watchedTurn struct {
-	models.Turn `gorm:"embedded"`
-	WorkspaceID string
-	TeamID      string
-	RunStatus   models.RunStatus         // "" for an integrator's turn
-	Settings    models.WorkspaceSettings `gorm:"serializer:json"`
+	models.Turn  `gorm:"embedded"`
+	WorkspaceID  string
+	TeamID       string
+	AssignmentID string                   // whose worker's thread it is in, "" for an integrator's
+	RunStatus    models.RunStatus         // "" for a turn that serves no run: an integrator's, or one that began after its run had ended
+	Settings     models.WorkspaceSettings `gorm:"serializer:json"`
 }
 
 // waits tells whether the turn waits for a person, so that its clocks stand still.
@@ -24,7 +25,7 @@ func (t watchedTurn) waits() bool { return t.RunStatus.Waiting() }
 func activeTurns(db *gorm.DB) ([]watchedTurn, error) {
 	var out []watchedTurn
 	//nolint:unqueryvet // a turn is read whole
-	err := db.Raw(`SELECT t.*, b.workspace_id, b.team_id, coalesce(r.status, '') AS run_status, w.settings
+	err := db.Raw(`SELECT t.*, b.workspace_id, b.team_id, b.assignment_id, coalesce(r.status, '') AS run_status, w.settings
 	  FROM turns t JOIN bindings b ON b.id = t.binding_id JOIN workspaces w ON w.id = b.workspace_id LEFT JOIN runs r ON r.id = t.run_id
 	  WHERE t.status = 'active' AND t.stale = '' ORDER BY t.started_at, t.id`).Scan(&out).Error
 	return out, err
@@ -115,7 +116,7 @@ func (tx *Tx) overdue(t watchedTurn, o models.Overdue) error {
 		return err
 	}
 	_, err = tx.append(models.Event{
-		WorkspaceID: t.WorkspaceID, TeamID: t.TeamID, AssignmentID: run.AssignmentID, RunID: run.ID, Type: models.EventRunStale,
+		WorkspaceID: t.WorkspaceID, TeamID: t.TeamID, AssignmentID: t.AssignmentID, RunID: run.ID, Type: models.EventRunStale,
 		Payload: map[string]any{
 			"cause": string(o.Clock), "since": o.Since, "limit": o.Limit.String(), "turn_id": t.ID, "thread_id": t.ThreadID,
 			"progress_at": t.ProgressAt, "sign_at": t.SignAt, "started_at": t.StartedAt, "items": t.Items, "last_item": t.LastItem, "tokens": t.Tokens.Total,
@@ -125,7 +126,7 @@ func (tx *Tx) overdue(t watchedTurn, o models.Overdue) error {
 		return err
 	}
 	if run.ID == "" {
-		return tx.askIntegrator(t, o)
+		return tx.askOutsideRun(t, o)
 	}
 	if t.Settings.OnStall == models.OnStallStop && !run.Status.Terminal() {
 		e := runEvent(run, models.EventInterruptRequested)
@@ -137,12 +138,17 @@ func (tx *Tx) overdue(t watchedTurn, o models.Overdue) error {
 	return tx.planAssignment(run.AssignmentID)
 }
 
-// askIntegrator asks a person about a turn of the team's integrator, which no command
-// interrupts.
-func (tx *Tx) askIntegrator(t watchedTurn, o models.Overdue) error {
+// askOutsideRun asks a person about a turn that serves no run, which no command
+// interrupts: the integrator's, or one of a worker whose run had ended before it began.
+func (tx *Tx) askOutsideRun(t watchedTurn, o models.Overdue) error {
+	prompt := "The turn of team " + t.TeamID + "'s integrator is still active: " + o.Text() + ". Its reviews wait: decide them by cox review list."
+	if t.AssignmentID != "" {
+		prompt = "A turn of the worker of assignment " + t.AssignmentID + " is still active although the run that it belonged to has ended: " + o.Text() +
+			". Nothing waits for it, and it can be ended with its worker: " + models.StartAgain + "."
+	}
 	_, err := tx.question(models.Intervention{
-		WorkspaceID: t.WorkspaceID, TeamID: t.TeamID, Kind: models.AskStale, Packet: map[string]any{"turn_id": t.ID},
-		Prompt: "The turn of team " + t.TeamID + "'s integrator is still active: " + o.Text() + ". Its reviews wait: decide them by cox review list.",
+		WorkspaceID: t.WorkspaceID, TeamID: t.TeamID, AssignmentID: t.AssignmentID, Kind: models.AskStale,
+		Packet: map[string]any{"turn_id": t.ID}, Prompt: prompt,
 	})
 	return err
 }
@@ -204,7 +210,7 @@ func (tx *Tx) calledAlive(a models.Assignment) (models.Assignment, error) {
 
 // withdrawStale closes the question about a turn that is no longer stalled.
 func (tx *Tx) withdrawStale(b models.Binding, runID string) error {
-	asked, err := tx.openInterventions("team_id = ? AND run_id = ? AND kind = ?", b.TeamID, runID, models.AskStale)
+	asked, err := tx.openInterventions("team_id = ? AND assignment_id = ? AND run_id = ? AND kind = ?", b.TeamID, b.AssignmentID, runID, models.AskStale)
 	if err != nil || len(asked) == 0 {
 		return err
 	}

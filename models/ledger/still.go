@@ -104,7 +104,8 @@ func (k *stillLook) live(s *Status) error {
 		k.held[h.AssignmentID] = h
 	}
 	for i, q := range s.Interventions {
-		if q.AssignmentID != "" && q.Kind != models.AskReviewIgnored && k.asked[q.AssignmentID] == nil {
+		holds := q.Kind != models.AskReviewIgnored && (q.Kind != models.AskStale || q.RunID != "") // a turn without its run holds nothing back
+		if q.AssignmentID != "" && holds && k.asked[q.AssignmentID] == nil {
 			k.asked[q.AssignmentID] = &s.Interventions[i]
 		}
 	}

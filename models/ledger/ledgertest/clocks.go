@@ -20,6 +20,7 @@ func clockTests() map[string]func(*env) {
 		"clock/waiting_for_a_person_stands_still":      clockWaiting,
 		"clock/a_gap_in_the_watch_counts_for_nothing":  clockGap,
 		"clock/off_is_never":                           clockOff,
+		"clock/a_turn_after_its_run_names_its_work":    clockAfterRun,
 		"lease/a_node_away_costs_no_claim":             leaseAway,
 		"lease/a_stalled_turn_is_not_renewed":          leaseStalled,
 		"lease/every_state_outlives_a_short_absence":   leaseStates,
@@ -241,6 +242,41 @@ func clockGap(e *env) {
 	same(e, "overdue after a sleep", e.reconcile().Overdue, 0)
 	e.clock.advance(time.Minute + models.ReportDelay)
 	same(e, "overdue when it was watched", e.reconcile().Overdue, 1)
+}
+
+// clockAfterRun has a turn that began in a worker's thread when its run had ended: it is
+// told of as the assignment's, and the integrator's stays apart from it.
+func clockAfterRun(e *env) {
+	e.node()
+	_, by := e.managed("one")
+	e.startTurn("thread-one", "turn-one")
+	e.handOff(by, "one")
+	e.endTurn("thread-one", "turn-one")
+	e.reviewing("turn-boss")
+	unwanted, err := e.l.TurnStarted(e.ctx, ledger.TurnReport{ThreadID: "thread-one", TurnID: "turn-after"})
+	e.ok(err)
+	same(e, "nobody wants it", unwanted, true)
+	e.watch(5*time.Minute + models.ReportDelay)
+	same(e, "overdue turns", e.reconcile().Overdue, 2)
+
+	asked := e.questions("one", models.AskStale)
+	same(e, "questions about the assignment", len(asked), 1)
+	same(e, "its text", strings.Contains(asked[0].Prompt, "worker of assignment one") && strings.Contains(asked[0].Prompt, models.StartAgain), true)
+	same(e, "its text names no other", strings.Contains(asked[0].Prompt, "integrator"), false)
+	same(e, "its turn", asked[0].Packet["turn_id"], any("turn-after"))
+	bosses := e.questions("", models.AskStale)
+	same(e, "questions about the integrator", len(bosses), 1)
+	same(e, "its text", strings.Contains(bosses[0].Prompt, "integrator"), true)
+	stale := e.events("one", models.EventRunStale)
+	same(e, "events", len(stale), 1)
+	same(e, "the turn of the event", stale[0].Payload["turn_id"], any("turn-after"))
+	same(e, "what the assignment waits for", e.still()["one"].Code, models.StillReview)
+
+	e.endTurn("thread-one", "turn-after")
+	same(e, "questions about the assignment after its end", len(e.questions("one", models.AskStale)), 0)
+	same(e, "questions about the integrator after it", len(e.questions("", models.AskStale)), 1)
+	e.endTurn("thread-boss", "turn-boss")
+	same(e, "questions about the integrator after its end", len(e.questions("", models.AskStale)), 0)
 }
 
 func clockOff(e *env) {

@@ -159,11 +159,7 @@ func stopSilences(e *env) {
 	e.startTurn("thread-one", "turn-1")
 	e.handOff(by, "one")
 	e.endTurn("thread-one", "turn-1")
-	w := e.begin(models.CommandNudge)
-	_, err := e.l.RecordThread(e.ctx, w.Command.ID, "test", "thread-boss")
-	e.ok(err)
-	e.ok(e.l.QueueMessage(e.ctx, w.Command.ID, "test", "review"))
-	e.startTurn("thread-boss", "turn-2")
+	e.reviewing("turn-2")
 	same(e, "before the stop nothing is to be halted", len(e.toHalt()), 0)
 	e.stop()
 	halted := e.toHalt()
@@ -176,6 +172,16 @@ func stopSilences(e *env) {
 	same(e, "no nudge", len(plan.Commands)+plan.Asks, 0)
 	e.goOn()
 	e.begin(models.CommandNudge)
+}
+
+// reviewing starts the integrator's turn to which the next nudge leads.
+func (e *env) reviewing(turn string) {
+	e.Helper()
+	w := e.begin(models.CommandNudge)
+	_, err := e.l.RecordThread(e.ctx, w.Command.ID, "test", "thread-boss")
+	e.ok(err)
+	e.ok(e.l.QueueMessage(e.ctx, w.Command.ID, "test", "review"))
+	e.startTurn("thread-boss", turn)
 }
 
 func stopTwice(e *env) {
