@@ -129,12 +129,13 @@ func (h *home) allRead() {
 	})
 }
 
-// crew starts a worker and a loop of fake agents on a Temporal; stop ends both.
-func (h *home) crew(e engine) (stop func()) {
+// crew starts a worker and a loop of fake agents on a Temporal, the loop with further
+// options; stop ends both.
+func (h *home) crew(e engine, more ...string) (stop func()) {
 	h.t.Helper()
 	w := h.start("worker", "--address", e.Address)
 	w.says(time.Minute, "is ready")
-	loop := h.start("loop", "--adapter", "fake", "--address", e.Address)
+	loop := h.start(append([]string{"loop", "--adapter", "fake", "--address", e.Address}, more...)...)
 	return func() {
 		loop.interrupt()
 		w.interrupt()
