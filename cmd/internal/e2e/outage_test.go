@@ -29,7 +29,7 @@ func changes() [][]string {
 		{"team", "create", "--workspace", theSite, "second"},
 		{"recover", "workflows"},
 	}
-	for _, n := range strings.Fields("one two three four five six seven eight") {
+	for n := range strings.FieldsSeq("one two three four five six seven eight") {
 		out = append(out,
 			[]string{"assignment", "create", "--id", n, "--team", theTeam, "--title", "Do " + n, "--criterion", "done", "--path", "part/" + n + "/**"},
 			[]string{"assignment", "edit", "--title", "Do it: " + n, n},
