@@ -73,7 +73,7 @@ const sleeper = `sleep 300 & echo $! > pid; wait`
 
 func TestTimeoutKillsTheWholeGroup(t *testing.T) {
 	s := spec(t.TempDir(), sleeper)
-	s.Timeout = 300 * time.Millisecond
+	s.Timeout = 3 * time.Second // enough for a shell on a busy machine to begin
 	out := run(t, s)
 	if !out.TimedOut || out.OK() {
 		t.Errorf("got %+v", out)

@@ -19,7 +19,7 @@ import (
 
 // patience is how long anything may take before a test gives up; a loaded machine
 // runs several stacks at once.
-const patience = 90 * time.Second
+const patience = 4 * time.Minute
 
 // Names of the rig's rows.
 const (
