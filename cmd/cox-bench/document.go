@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -72,12 +73,15 @@ func (b *bench) report(ctx context.Context, parent string, chosen []measure, out
 		return 1
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder; what is left over harms nobody
-	b.dir = dir
 	doc := document{Machine: thisMachine(), At: time.Now().UTC().Truncate(time.Second), Rows: []row{}}
 	code := 0
 	for _, m := range chosen {
 		b.say("%s …", m.name)
-		rows, err := m.run(b, ctx)
+		b.dir = filepath.Join(dir, m.name) // nothing that one measure leaves behind meets another
+		rows, err := []row(nil), os.Mkdir(b.dir, 0o700)
+		if err == nil {
+			rows, err = m.run(b, ctx)
+		}
 		if err != nil {
 			code = 1
 			rows = append(rows, failed(m.name, err))
