@@ -64,6 +64,38 @@ func TestALongQueueIsBroughtStepByStep(t *testing.T) {
 	}
 }
 
+// What was raised last waits behind no long queue of messages: neither work nor the
+// message that work waits for.
+func TestNewWorkWaitsBehindNoLongQueue(t *testing.T) {
+	r, e, relay := crowded(t, 5*relayWindow)
+	r.ok(r.l.WakeTeam(t.Context(), "w", "t"))
+	r.ok(r.l.WakeThreads(t.Context(), []string{"thread-new"}))
+	relay.deliver(t.Context())
+	for _, id := range []string{ledger.LoopWorkflow("w", "t"), ledger.DeliveryWorkflow("thread-new")} {
+		if n := len(e.of(workflows.ID(r.l.Prefix(), id))); n != 1 {
+			t.Errorf("%s was woken %d times at once", id, n)
+		}
+	}
+}
+
+// An engine that is slower than the relay is given little more until it has caught up.
+func TestABusyEngineIsGivenLittleMore(t *testing.T) {
+	_, e, relay := crowded(t, 5*relayWindow)
+	relay.deliver(t.Context())
+	relay.late()
+	relay.deliver(t.Context()) // repeats what was not read, which counts as late from here on
+	relay.repeatsAt(time.Now().Add(time.Hour))
+	before := e.asked
+	relay.deliver(t.Context())
+	relay.deliver(t.Context())
+	if more := e.asked - before; more != relayTrickle {
+		t.Errorf("%d more were woken while %d are late, want %d", more, relayWindow, relayTrickle)
+	}
+	if len(relay.sent) != relayWindow+relayTrickle {
+		t.Errorf("%d are under way, want %d late ones and %d new ones", len(relay.sent), relayWindow, relayTrickle)
+	}
+}
+
 // Workflows that do not read leave the way to others, get few signals however often
 // they are raised, and are told about.
 func TestWorkflowsThatDoNotReadJamNoOthers(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -22,7 +23,8 @@ import (
 const (
 	relayPoll    = 20 * time.Millisecond  // between two looks at the ledger's version
 	relayRetry   = 500 * time.Millisecond // between two looks at what was not acknowledged
-	relayWindow  = 128                    // workflows that were woken and are expected to read any moment
+	relayWindow  = 64                     // workflows that were woken and are expected to read any moment
+	relayTrickle = 8                      // the same while as many are late: the engine has more than it can do
 	relayBeside  = 16                     // starts and signals at a time
 	relayCrowded = 1000                   // unread wake-ups from which on each commit is not looked at by itself
 	wakeTimeout  = 5 * time.Second        // of one start or signal
@@ -82,19 +84,23 @@ func (r relay) run(ctx context.Context) error {
 }
 
 // deliver sends what is due and forgets what was acknowledged. Few are under way at a
-// time, so that a long queue neither floods the engine nor fills the memory; those
-// that are late do not count among them, so that workflows that do not read jam no
-// others.
+// time, so that a long queue neither floods the engine nor fills the memory: what the
+// engine keeps waiting it serves last.
 func (r relay) deliver(ctx context.Context) {
-	due, err := r.ledger.DueWakeups(ctx, relayWindow+len(r.sent))
+	open, err := r.ledger.OpenWakeups(ctx, slices.Sorted(maps.Keys(r.sent)))
+	if err == nil {
+		r.forget(open)
+		var next []ledger.Due
+		next, err = r.ledger.NextWakeups(ctx, relayWindow+len(r.sent))
+		open = append(open, next...)
+	}
 	if err != nil {
 		if ctx.Err() == nil {
 			r.log.Warn("the relay cannot read the wake-ups", "error", err)
 		}
 		return
 	}
-	r.forget(due)
-	for beside := range slices.Chunk(r.choose(due, time.Now()), relayBeside) {
+	for beside := range slices.Chunk(r.choose(open, time.Now()), relayBeside) {
 		if !r.bring(ctx, beside) {
 			return // all of it waits until the engine is back
 		}
@@ -115,9 +121,10 @@ func (r relay) forget(due []ledger.Due) {
 	}
 }
 
-// choose picks what is sent now: what is new, up to the window, and what is late. A
-// signal that waits to be read speaks for every later generation, so that a workflow
-// that does not read gets no more of them than the repetitions.
+// choose picks what is sent now: what is late, and what is new, up to the window. Late
+// ones hardly count, so that workflows that do not read jam no others. A signal that
+// waits to be read speaks for every later generation, so that a workflow that does not
+// read gets no more of them than the repetitions.
 func (r relay) choose(due []ledger.Due, now time.Time) []ledger.Due {
 	expected := 0
 	for _, s := range r.sent {
@@ -125,15 +132,23 @@ func (r relay) choose(due []ledger.Due, now time.Time) []ledger.Due {
 			expected++
 		}
 	}
+	window := relayWindow
+	if len(r.sent)-expected >= relayWindow {
+		window = relayTrickle
+	}
 	var out []ledger.Due
+	chosen := map[string]bool{}
 	for _, d := range due {
 		s, sent := r.sent[d.WorkflowID]
 		switch {
-		case !sent && expected < relayWindow:
+		case chosen[d.WorkflowID]:
+			continue
+		case !sent && expected < window:
 			expected++
 		case !sent || now.Before(s.next):
 			continue
 		}
+		chosen[d.WorkflowID] = true
 		out = append(out, d)
 	}
 	return out

@@ -2,6 +2,9 @@ package ledger
 
 import (
 	"context"
+	"slices"
+
+	"gorm.io/gorm"
 
 	"coxswain/models"
 	"coxswain/models/ledger/failpoint"
@@ -95,9 +98,53 @@ type Due struct {
 // DueWakeups lists workflows whose generation is ahead of what they recorded, the one
 // that waits longest first, at most limit.
 func (l *Ledger) DueWakeups(ctx context.Context, limit int) ([]Due, error) {
+	return dueWakeups(l.read(ctx).Order("updated_at, workflow_id"), limit)
+}
+
+// NextWakeups is what to wake next while more wait than can be woken at a time, at most
+// about limit: whatever plans, watches and carries out before the messages, whose number
+// has no bound, and of these some of the newest beside the oldest. So a long queue of
+// messages holds up no new work.
+func (l *Ledger) NextWakeups(ctx context.Context, limit int) ([]Due, error) {
+	var out []Due
+	for _, lane := range []struct {
+		kinds, order string
+		limit        int
+	}{
+		{"kind <> ?", "updated_at, workflow_id", limit},
+		{"kind = ?", "updated_at DESC, workflow_id DESC", (limit + 3) / 4},
+		{"kind = ?", "updated_at, workflow_id", limit},
+	} {
+		rows, err := dueWakeups(l.read(ctx).Where(lane.kinds, WakeDelivery).Order(lane.order), lane.limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range rows {
+			if !slices.Contains(out, d) {
+				out = append(out, d)
+			}
+		}
+	}
+	return out, nil
+}
+
+// OpenWakeups are those of some workflows that have something to read.
+func (l *Ledger) OpenWakeups(ctx context.Context, workflowIDs []string) ([]Due, error) {
+	var out []Due
+	for some := range slices.Chunk(workflowIDs, 500) {
+		rows, err := dueWakeups(l.read(ctx).Where("workflow_id IN ?", some), len(some))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
+}
+
+func dueWakeups(db *gorm.DB, limit int) ([]Due, error) {
 	var rows []Due
-	err := l.read(ctx).Table("wakeups").Select("workflow_id, kind, subject, generation, acknowledged").
-		Where("generation > acknowledged").Order("updated_at, workflow_id").Limit(limit).Find(&rows).Error
+	err := db.Table("wakeups").Select("workflow_id, kind, subject, generation, acknowledged").
+		Where("generation > acknowledged").Limit(limit).Find(&rows).Error
 	return rows, err
 }
 

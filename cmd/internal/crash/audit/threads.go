@@ -102,7 +102,7 @@ func turns(e Evidence) []Finding {
 	for _, thread := range e.Threads {
 		for _, t := range thread.Turns {
 			history[t.ID] = t.Status
-			if _, known := recorded[t.ID]; !known && bound[thread.ID] && !(stillborn(thread, t) && len(e.Marks) > 0) {
+			if _, known := recorded[t.ID]; !known && bound[thread.ID] && (len(e.Marks) == 0 || !stillborn(thread, t)) {
 				out = append(out, finding(TurnDiffers, t.ID, "of thread "+thread.ID+" is not in the ledger"))
 			}
 		}
