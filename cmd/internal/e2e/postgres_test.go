@@ -125,6 +125,7 @@ func TestCutConnectionsLoseNothing(t *testing.T) {
 		h.assign(id, "")
 	}
 	up := h.start("up", "--adapter", "fake", "--exit-when-done", "--port", "0", "--ui-port", "0", "--max-concurrent-runs", "2", "--review-nudge-interval", "1s")
+	up.says(2*time.Minute, "worker is ready") // a ledger that cannot be opened at all is refused at once
 	conn := pgtest.Connect(t, h.env["COX_DB"])
 	cut := 0
 	within(t, 5*time.Minute, "the work has ended", func() bool {
