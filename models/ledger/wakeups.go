@@ -106,7 +106,11 @@ func (l *Ledger) DueWakeups(ctx context.Context, limit int) ([]Due, error) {
 // has no bound, and of these some of the newest beside the oldest. So a long queue of
 // messages holds up no new work.
 func (l *Ledger) NextWakeups(ctx context.Context, limit int) ([]Due, error) {
-	var out []Due
+	out, err := l.DueWakeups(ctx, limit)
+	if err != nil || len(out) < limit {
+		return out, err // it is all there is, as it nearly always is
+	}
+	out = nil
 	for _, lane := range []struct {
 		kinds, order string
 		limit        int

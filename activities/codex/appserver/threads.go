@@ -50,9 +50,9 @@ func (h *Host) ResumeThread(ctx context.Context, threadID string, spec codex.Thr
 	if err := h.renewTools(ctx, threadID); err != nil {
 		return codex.Thread{}, err
 	}
-	before, known := h.ReadThread(ctx, threadID)
+	before, unread := h.ReadThread(ctx, threadID) // where it cannot be read, the resume says why
 	thread, err := h.resume(ctx, threadID, spec)
-	if err != nil || known != nil || before.Status != codex.ThreadActive || h.turns.of(threadID) != "" {
+	if err != nil || unread != nil || before.Status != codex.ThreadActive || h.turns.of(threadID) != "" {
 		return thread, err
 	}
 	// Its turn ended right now. Codex tells the token totals of a thread that is idle
